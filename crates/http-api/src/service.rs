@@ -29,6 +29,8 @@ const STREAMS: usize = 8;
 const WAITS: usize = 20;
 /// The longest that a whole body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
+/// The longest that the body of a refused request is waited for.
+const UNREAD_TIME: Duration = Duration::from_secs(1);
 
 /// The part of the room for bodies that one key may have.
 const SHARES: usize = 16;
@@ -101,6 +103,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         body_time: BODY_TIME,
+        unread_time: UNREAD_TIME,
         room: Arc::new(room(settings.body_memory, &table)),
         proxies: settings.proxies,
         lifecycle: lifecycle.clone(),

@@ -8,7 +8,6 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
     request::Parts,
 };
-use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use model::RequestId;
 
 use crate::{
@@ -21,14 +20,8 @@ use crate::{
     query::Query,
     room::{Room, Taken},
     site::Site,
+    unread::RequestBody,
 };
-
-/// The body of a request, whatever carried it here.
-pub(crate) type RequestBody = UnsyncBoxBody<Bytes, BrokenOff>;
-
-/// The body's bytes stopped coming before its end.
-#[derive(Debug)]
-pub(crate) struct BrokenOff;
 
 /// A request that matched a route.
 pub(crate) struct Arrival {
@@ -160,10 +153,10 @@ async fn collect(
 
 fn too_large(limit: usize) -> ApiError {
     if limit == 0 {
-        return ApiError::new(codes::VALIDATION_FAILED, "this route takes no body").closing();
+        return ApiError::new(codes::VALIDATION_FAILED, "this route takes no body");
     }
     let message = format!("the body is larger than {limit} bytes");
-    ApiError::new(codes::BODY_TOO_LARGE, message).closing()
+    ApiError::new(codes::BODY_TOO_LARGE, message)
 }
 
 fn too_slow(allowed: Duration) -> ApiError {

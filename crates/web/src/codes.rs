@@ -5,7 +5,7 @@ crate::codes! {
     VALIDATION_FAILED      "validation_failed"      [400, 422] InvalidRequest "The request is malformed." "Read `message` and correct what `param` names. A malformed `Service-` header is 422, everything else 400. Nothing was recorded."
     VERSION_UNSUPPORTED    "version_unsupported"    [400] InvalidRequest "The `Service-Version` header names a version that this server does not serve." "Leave the header out, or send one of the versions that `GET /v1/version` lists."
     UNAUTHENTICATED        "unauthenticated"        [401] Authentication "The API key or the session is missing, not valid, revoked or expired." "Send `Authorization: Bearer` and a live key, or sign in again. Nothing was recorded."
-    INSUFFICIENT_SCOPE     "insufficient_scope"     [403] Permission "The key may not do this." "Use a key that has the scope named in `WWW-Authenticate`."
+    INSUFFICIENT_SCOPE     "insufficient_scope"     [403] Permission "The key may not do this." "Use a key that has the scope named in `WWW-Authenticate`, or sign in where the message says so."
     ORIGIN_REFUSED         "origin_refused"         [403] Permission "A session's change came from elsewhere than a page of this site." "Send `Origin` with the public address of this server, as browsers do by themselves."
     CSRF_FAILED            "csrf_failed"            [403] Permission "A session's change lacks the word that only its own pages know." "Read `csrf` of `GET /v1/session` and send it as `Service-CSRF`; it is another after each sign-in and each choice of an org."
     NOT_FOUND              "not_found"              [404] InvalidRequest "There is no such object in this org." "Check the id. Another org's id looks the same as one that does not exist."

@@ -16,7 +16,9 @@
 //!    that is left for bodies; what comes of it is a [`Call`], whose members and parameters
 //!    `fields`, `query` and `text` read strictly.
 //! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
-//!    into the response, and a panic into a 500. `codes` has the error codes that the kit raises.
+//!    into the response, and a panic into a 500. What is left of a body that was refused before it
+//!    was read is thrown away (`unread`), or the response is the last one on its connection. `codes`
+//!    has the error codes that the kit raises.
 //!
 //! `list` reads which page of a list is asked for and writes the cursor of the next, `unchanged`
 //! answers who has the whole already, and `lifecycle` says how far the server is on its way down.
@@ -47,6 +49,7 @@ mod table;
 mod text;
 mod traffic;
 mod unchanged;
+mod unread;
 
 pub use access::{Access, Asked};
 pub use call::Call;

@@ -26,12 +26,13 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    arrival::{Arrival, BrokenOff, RequestBody, is_form},
+    arrival::{Arrival, is_form},
     call::Params,
     client::{Peer, counted},
     codes,
     error::{ApiError, excerpt},
     lifecycle::Phase,
+    listener,
     reply::{Reply, ReplyBody},
     setup::Setup,
     site::Site,
@@ -39,6 +40,7 @@ use crate::{
     state::{Refused, State},
     table::{Route, Table},
     traffic::Traffic,
+    unread::{self, BrokenOff, RequestBody},
 };
 
 /// The API versions that this server serves, the default one last.
@@ -133,6 +135,7 @@ impl<S: State> Router<S> {
         let (head, body) = request.into_parts();
         let marks = Marks { id, versioned: is_versioned(&head), phase: setup.lifecycle.phase() };
         let (started, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
+        let heads = head.extensions.get::<listener::Refused>().cloned();
         let (place, pattern) = self.0.row(&head).unzip();
         let client = self.0.client(&head);
         // The span names the route's pattern: nothing of ids, arguments or credentials.
@@ -147,19 +150,24 @@ impl<S: State> Router<S> {
         let (uri, is_form) =
             (head.uri.clone(), is_form(&head.headers) && takes_html(&head.headers));
         let refused = Refused { id: marks.id, uri: &uri, is_form };
-        let body = body.map_err(broken).boxed_unsync();
+        let (body, unread) = unread::split(&head.headers, body.map_err(broken).boxed_unsync());
         let work = AssertUnwindSafe(self.0.dispatch(marks.id, client, (head, body))).catch_unwind();
         let outcome = work.instrument(span.clone()).await;
-        let _entered = span.enter();
-        let reply = match outcome {
+        let mut reply = span.in_scope(|| match outcome {
             Ok(Ok(reply)) => reply,
             Ok(Err(error)) => self.0.refuse(&refused, error),
             Err(_panic) => {
                 tracing::error!("a handler panicked");
                 self.0.refuse(&refused, ApiError::internal())
             }
-        };
+        });
         self.0.traffic.answered(place, reply.status, started.elapsed());
+        let goes_on = !reply.headers.contains_key(CONNECTION)
+            && unread.throw_away(setup.unread_time).await
+            && !heads.is_some_and(|heads| heads.is_lost());
+        if !goes_on {
+            reply.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         finish(reply, marks)
     }
 }

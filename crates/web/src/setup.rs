@@ -16,6 +16,8 @@ pub struct Setup {
     pub entropy: Arc<dyn Entropy>,
     /// The longest that a whole body may take to arrive.
     pub body_time: Duration,
+    /// The longest that the body of a refused request is waited for, to be thrown away.
+    pub unread_time: Duration,
     /// The room for the bodies of requests.
     pub room: Arc<Room>,
     /// The proxies whose word on who the client is counts.

@@ -6,7 +6,9 @@ use model::Digest;
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::{Canonical, JsonError, MAX_DEPTH, as_double, as_integer, canonical, parse, parse_doubles};
+use super::{
+    Canonical, JsonError, MAX_DEPTH, as_double, as_integer, canonical, parse, parse_doubles,
+};
 use crate::sha256;
 
 /// A value that somebody else made and that cannot be refused any more, such as a tool's result.

@@ -426,8 +426,7 @@ async fn keys_are_refused_on_peoples_routes_agents_for_their_scope_and_org_keys_
             agents += 1;
         }
         if PEOPLES.contains(&route.access) {
-            let refused =
-                house.send(request(route.method, &path, &house.org_key, &[], None)).await;
+            let refused = house.send(request(route.method, &path, &house.org_key, &[], None)).await;
             assert_eq!(refused.code(), (403, "person_required"), "{}", route.operation);
             assert!(is_refused(Kind::ReadsAndExecutes), "{}", route.operation);
         }

@@ -3,9 +3,12 @@
 //! it; the request is answered as one that cannot be read.
 //!
 //! It follows bodies only to know where the next head begins. Where it cannot tell, it stops
-//! looking; such a body is refused elsewhere and ends its connection.
+//! looking, and the answer to that request is the last one on its connection.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use http::Uri;
 
@@ -39,14 +42,25 @@ pub(crate) enum Unreadable {
     Headers,
 }
 
-/// The first head of a connection that could not be read, if there was one.
+/// What keeps the heads of a connection from being read, if anything does.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Refused(Arc<OnceLock<Unreadable>>);
+pub(crate) struct Refused(Arc<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    why: OnceLock<Unreadable>,
+    is_lost: AtomicBool,
+}
 
 impl Refused {
-    /// Why it could not be read.
+    /// Why the first head that could not be read could not.
     pub(crate) fn why(&self) -> Option<Unreadable> {
-        self.0.get().copied()
+        self.0.why.get().copied()
+    }
+
+    /// Whether nobody knows any more where the next head begins.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.is_lost.load(Ordering::Relaxed)
     }
 }
 
@@ -119,7 +133,7 @@ impl Heads {
             Ok(None) => bytes,
             Err(why) => {
                 // Only the first is told; the connection ends with it.
-                let _ = self.refused.0.set(why);
+                let _ = self.refused.0.why.set(why);
                 bytes
             }
         }
@@ -147,6 +161,9 @@ impl Heads {
         } else if end.is_some() {
             let line = std::mem::take(&mut self.line);
             self.at = line.strip_suffix(b"\r\n").map_or(At::Lost, |line| self.after(line));
+        }
+        if self.at == At::Lost {
+            self.refused.0.is_lost.store(true, Ordering::Relaxed);
         }
         rest
     }

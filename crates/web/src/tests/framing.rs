@@ -135,6 +135,25 @@ async fn a_body_whose_length_is_told_in_two_ways_is_refused_and_nothing_behind_i
 }
 
 #[tokio::test]
+async fn a_body_behind_which_no_head_is_found_is_the_last_one_of_its_connection() {
+    let server = start(quick()).await;
+    let hidden = "POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n";
+    let long = format!("c;{}\r\n{{\"name\":\"a\"}}\r\n0\r\n\r\n", "x".repeat(5_000));
+    for body in ["c\r\n{\"name\":\"a\"}\r\n0\r\nX: a\n\r\n\r\n", &long] {
+        for (key, status) in [(AGENT, 200), ("svc_live_nobody", 401)] {
+            let request = format!(
+                "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\
+                 Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{body}{hidden}"
+            );
+            let answer = exchange(server.address, request).await;
+            assert_eq!(parsed(&answer).0, status, "{answer}");
+            assert_eq!(header(&answer, "connection"), Some("close"), "{answer}");
+            assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn too_much_head_is_refused_in_the_envelope() {
     let server = start(quick()).await;
     let long = format!("GET /v1/ping?n={} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(9_000));

@@ -199,6 +199,139 @@ async fn what_does_not_end_is_cut_off_at_the_hard_limit() {
     assert_eq!(timeout(WITHIN, server.done).await.unwrap().unwrap(), 1);
 }
 
+/// A connection on which response after response is read.
+struct Client {
+    stream: TcpStream,
+    held: String,
+}
+
+impl Client {
+    async fn to(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        Self { stream, held: String::new() }
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// The next response, whose body has the announced length.
+    async fn answer(&mut self) -> String {
+        let mut part = [0; 4096];
+        loop {
+            let head = self.held.split_once("\r\n\r\n").map(|(head, _)| head.len() + 4);
+            let length = header(&self.held, "content-length").and_then(|it| it.parse().ok());
+            let end = head.zip(length).map(|(head, length): (_, usize)| head + length);
+            if let Some(end) = end.filter(|end| self.held.len() >= *end) {
+                let rest = self.held.split_off(end);
+                return std::mem::replace(&mut self.held, rest);
+            }
+            let read = timeout(WITHIN, self.stream.read(&mut part)).await.unwrap().unwrap();
+            assert!(read > 0, "closed within an answer: {:?}", self.held);
+            self.held.push_str(std::str::from_utf8(&part[..read]).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_small_body_of_a_refused_request_is_thrown_away_and_the_connection_goes_on() {
+    let server = start_patient(Bounds { header_time: WITHIN * 2, ..quick() }).await;
+    let mut client = Client::to(&server).await;
+    let refused = [
+        ("POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer svc_live_nobody", 401),
+        ("POST /v1/nothing HTTP/1.1\r\nHost: a", 404),
+        ("PUT /v1/echo HTTP/1.1\r\nHost: a", 405),
+        ("POST /v1/echo HTTP/1.1\r\nHost: a\r\nService-Version: 1", 400),
+        ("POST /v1/panic HTTP/1.1\r\nHost: a", 400),
+        (
+            "POST /v1/settings HTTP/1.1\r\nHost: a\r\nOrigin: http://test\r\n\
+             Cookie: svc_session=ann\r\nService-CSRF: wrong",
+            403,
+        ),
+    ];
+    for (head, status) in refused {
+        for (length, body) in [
+            ("Content-Length: 10", "0123456789".to_owned()),
+            ("Transfer-Encoding: chunked", "5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n".to_owned()),
+            ("Content-Length: 262144", "x".repeat(256 * 1024)),
+        ] {
+            // As many clients send it: the body only once the head is on its way.
+            let head = format!("{head}\r\n{length}\r\n\r\n");
+            client.send(&head).await;
+            until_under_way(&server.router).await;
+            client.send(&body).await;
+            let refused = client.answer().await;
+            assert_eq!(parsed(&refused).0, status, "{head}: {refused}");
+            assert_eq!(header(&refused, "connection"), None, "{head}: {refused}");
+        }
+    }
+    client.send("GET /v1/ping?n=1 HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert_eq!(parsed(&client.answer().await).1["pong"], "1");
+}
+
+#[tokio::test]
+async fn what_stands_behind_a_body_that_is_thrown_away_is_the_next_request() {
+    let server = start_patient(Bounds { header_time: WITHIN * 2, ..quick() }).await;
+    let mut client = Client::to(&server).await;
+    let ping = "GET /v1/ping?n=1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (length, body) in [
+        ("Content-Length: 34", "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),
+        ("Transfer-Encoding: chunked", "3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n".to_owned()),
+        // More than the route takes, and less than what is thrown away.
+        ("Content-Length: 5000", "x".repeat(5000)),
+    ] {
+        let sent = format!("POST /v1/nothing HTTP/1.1\r\nHost: a\r\n{length}\r\n\r\n{body}{ping}");
+        client.send(&sent).await;
+        assert_eq!(parsed(&client.answer().await).0, 404, "{length}");
+        assert_eq!(parsed(&client.answer().await).1["pong"], "1", "{length}");
+    }
+    // Refused once a part of it was read.
+    let chunk = format!("20\r\n{}\r\n", "a".repeat(32));
+    let large = format!(
+        "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {AGENT}\r\n\
+         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n{ping}",
+        chunk.repeat(20)
+    );
+    client.send(&large).await;
+    assert_eq!(parsed(&client.answer().await).0, 413);
+    assert_eq!(parsed(&client.answer().await).1["pong"], "1");
+}
+
+#[tokio::test]
+async fn no_more_of_a_body_is_thrown_away_than_its_bound() {
+    let server = start_patient(quick()).await;
+    let mut client = Client::to(&server).await;
+    let head = "POST /v1/nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    // It has no end, and is not waited for.
+    let body = format!("40001\r\n{}\r\n", "x".repeat(0x40001));
+    client.send(&format!("{head}{body}")).await;
+    let refused = client.answer().await;
+    assert_eq!(parsed(&refused).0, 404, "{refused}");
+    assert_eq!(header(&refused, "connection"), Some("close"), "{refused}");
+}
+
+#[tokio::test]
+async fn whoever_is_refused_with_a_body_that_is_not_waited_for_is_told_of_the_close() {
+    let server = start(quick()).await;
+    for (length, sent) in [
+        ("Content-Length: 262145", ""),
+        // It never comes.
+        ("Content-Length: 10", "01234"),
+        ("Transfer-Encoding: chunked", "5\r\n01234\r\n"),
+        ("Content-Length: 10\r\nExpect: 100-continue", ""),
+        ("Transfer-Encoding: chunked", "no chunk\r\n"),
+    ] {
+        let mut client = Client::to(&server).await;
+        let head = format!("POST /v1/nothing HTTP/1.1\r\nHost: a\r\n{length}\r\n\r\n{sent}");
+        client.send(&head).await;
+        let refused = client.answer().await;
+        assert_eq!(parsed(&refused).0, 404, "{length} {sent}: {refused}");
+        assert_eq!(header(&refused, "connection"), Some("close"), "{length} {sent}: {refused}");
+        client.stream.shutdown().await.unwrap();
+        assert!(closes(&mut client.stream).await, "{length} {sent}");
+    }
+}
+
 #[tokio::test]
 async fn whoever_is_refused_before_the_body_is_read_sends_it_and_reads_the_answer() {
     let server = start(quick()).await;

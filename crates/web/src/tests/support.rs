@@ -175,12 +175,13 @@ pub(super) fn router(proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Od
     router_with(Duration::from_millis(200), proxies, lifecycle)
 }
 
-fn router_with(body_time: Duration, proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Odd> {
+fn router_with(within: Duration, proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Odd> {
     let setup = Setup {
         base_url: "http://test".to_owned(),
         clock: Arc::new(FixedClock),
         entropy: Arc::new(Sevens),
-        body_time,
+        body_time: within,
+        unread_time: within,
         room: Arc::new(Room::new(ROOM, SHARE)),
         proxies,
         lifecycle,
