@@ -74,9 +74,8 @@ pub(crate) async fn signed_in(demo: &Demo, host: &str, folder: &Path) -> Result<
     let (session, cookie) = client.page("/v1/auth/confirm", &proof, &cookie).await?;
     let csrf = session["csrf"].as_str().unwrap_or_default().to_owned();
     client.csrf(csrf);
-    let joined = client.page("/v1/invites/accept", &json!({ "token": token }), &cookie).await?;
-    let org = json!({ "org": joined.0["org"] });
-    Ok(client.page("/v1/session/org", &org, &cookie).await?.1)
+    client.page("/v1/invites/accept", &json!({ "token": token }), &cookie).await?;
+    Ok(cookie)
 }
 
 async fn code(folder: &Path, challenge: &str) -> Result<String, Failure> {

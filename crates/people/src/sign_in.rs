@@ -205,13 +205,34 @@ impl People {
         chosen: Chosen,
     ) -> Result<Option<SignedIn>, SignInError> {
         let token = token(&self.mint());
+        let session = self.give_org((had, &token), chosen).await?;
+        Ok(session.map(|session| SignedIn { session, token, next: None }))
+    }
+
+    /// Puts the session with this token into the org that its person has just joined; nothing of one
+    /// that ended or has another token by now.
+    ///
+    /// It keeps its token: a person joins by a sign-in of the last minutes, and that made the token.
+    pub async fn enter(
+        &self,
+        token: &Secret<String>,
+        chosen: Chosen,
+    ) -> Result<Option<Session>, StoreDown> {
+        self.give_org((token, token), chosen).await
+    }
+
+    async fn give_org(
+        &self,
+        (had, given): (&Secret<String>, &Secret<String>),
+        chosen: Chosen,
+    ) -> Result<Option<Session>, StoreDown> {
         let mac =
             |token: &Secret<String>| self.pepper.mac(About::Session, token.expose().as_bytes());
-        let session = self.parts.store.choose((&mac(had), &mac(&token)), chosen).await?;
+        let session = self.parts.store.choose((&mac(had), &mac(given)), chosen).await?;
         if let Some(session) = &session {
             self.note_use(chosen.org, session.user).await;
         }
-        Ok(session.map(|session| SignedIn { session, token, next: None }))
+        Ok(session)
     }
 
     async fn count(&self, subject: &Mac, most: u32) -> Result<(), SignInError> {

@@ -238,7 +238,8 @@ pub trait PeopleStore: Send + Sync {
         new: &NewSession,
     ) -> Result<Option<Opened>, StoreDown>;
 
-    /// Gives the live session with this token this org and another token, and ends the one that it had.
+    /// Gives the live session with this token this org and this other token, and ends the one that it
+    /// had; both may be one.
     async fn choose(
         &self,
         (had, given): (&Mac, &Mac),

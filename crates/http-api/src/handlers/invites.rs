@@ -10,6 +10,7 @@ use model::{InviteId, Timestamp, UserId};
 use people::Address;
 use web::{Call, List, Param, Reply};
 
+use super::sessions;
 use crate::{
     access::{Admin, Person, Viewer},
     app::App,
@@ -72,8 +73,9 @@ pub(crate) async fn accept(app: Arc<App>, caller: Person, call: Call) -> Answer 
     app.sign_in.takes_people()?;
     let invited = app.sign_in.people.invited(&token).ok_or(ChangeError::InviteGone)?;
     let joined = app.admin.accept_invite(invited, caller.session.user).await?;
+    let entered = sessions::enter(&app, &caller, (&joined.member, sessions::token(&call)?)).await?;
     if call.is_form() {
-        return Ok(see_other("/app/orgs")?);
+        return Ok(see_other(if entered { "/app" } else { "/app/orgs" })?);
     }
     Ok(Reply::ok(&JoinedView::from(joined)))
 }

@@ -133,6 +133,21 @@ pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, C
     Ok(SignedIn { next: signed_in.next, ..seated })
 }
 
+/// Puts a session that is for no org into the org that its person has just joined; whether it is for
+/// that org now. Whoever would have to sign in again to choose it is left to do that.
+pub(super) async fn enter(
+    app: &App,
+    caller: &Person,
+    (member, token): (&Member, &Secret<String>),
+) -> Result<bool, CallError> {
+    if caller.seat.is_some() || caller.may_sit_as(member).is_err() {
+        return Ok(false);
+    }
+    let entered = app.sign_in.people.enter(token, chosen(member)).await?;
+    app.sign_in.remembered.forget_all();
+    Ok(entered.is_some())
+}
+
 /// The org of a session, as whoever this member is.
 fn chosen(member: &Member) -> Chosen {
     Chosen { org: member.org, member: Some(member.id), role: member.role }

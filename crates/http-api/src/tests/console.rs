@@ -492,7 +492,7 @@ async fn a_link_that_is_opened_elsewhere_shows_the_code_and_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn somebody_who_is_invited_signs_in_joins_and_chooses_by_forms_alone() {
+async fn somebody_who_is_invited_signs_in_joins_and_chooses_an_org_by_forms_alone() {
     let house = House::new().await;
     let invite = house.invite_to(house.org, "new@example.com", Role::Viewer).await;
     let link = house.link_of(invite.id);
@@ -502,7 +502,8 @@ async fn somebody_who_is_invited_signs_in_joins_and_chooses_by_forms_alone() {
     let page = text(&house.get(&format!("/app/join?invite={link}"), &browser.key).await);
     assert!(page.contains("new@example.com"), "{page}");
     let joined = press(&house, &browser, "/v1/invites/accept", &format!("token={link}")).await;
-    assert_eq!((joined.status, location(&joined)), (303, "/app/orgs"), "{joined:?}");
+    assert_eq!((joined.status, location(&joined)), (303, "/app"), "{joined:?}");
+    assert_eq!(house.get("/app", &browser.key).await.status, 200);
     assert!(text(&house.get("/app/orgs", &browser.key).await).contains("Acme"));
     let chosen = press(&house, &browser, "/v1/session/org", &format!("org={}", house.org)).await;
     assert_eq!((chosen.status, location(&chosen)), (303, "/app"), "{chosen:?}");

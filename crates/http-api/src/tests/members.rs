@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use admin::NewOrg;
 use futures_util::future::join_all;
 use ledger::record::Member;
 use model::Role;
@@ -54,8 +55,10 @@ async fn somebody_who_is_asked_signs_in_joins_and_is_in_the_org() {
     let again = post(&house, "/v1/invites/accept", &ada.key, token).await;
     assert_eq!((again.id(), &again.body["deed"]), (joined.id(), &Value::Null));
 
-    let chosen = post(&house, "/v1/session/org", &ada.key, json!({ "org": house.org })).await;
-    assert_eq!(chosen.body["member"]["can_approve"], true, "{}", chosen.body);
+    let session = house.get("/v1/session", &ada.key).await.body;
+    assert_eq!([&session["org"], &session["member"]["role"]], [&*house.org.to_string(), "admin"]);
+    assert_eq!(session["member"]["can_approve"], true, "{session}");
+    assert_eq!(house.get("/v1/agents", &ada.key).await.status, 200);
     let listed = house.get("/v1/invites", &owner.key).await;
     let listed = &listed.body["data"][0];
     assert_eq!([&listed["status"], &listed["member"]], ["accepted", &*joined.id()]);
@@ -65,6 +68,31 @@ async fn somebody_who_is_asked_signs_in_joins_and_is_in_the_org() {
             .code(),
         (409, "already_member")
     );
+}
+
+#[tokio::test]
+async fn joining_leaves_a_session_where_it_is_if_it_has_an_org_or_its_sign_in_is_old() {
+    let house = House::new().await;
+    let new = NewOrg { name: "Stranger".to_owned(), time_zone: "UTC".to_owned() };
+    let stranger = house.deployment().create_org(new).await.unwrap().org.id;
+    house.member_of(stranger, ADA, Role::Viewer).await;
+    let elsewhere = house.browser_in(stranger, ADA, Role::Viewer).await;
+    let stale = house.browser_of_no_org(GRACE).await;
+    house.clock.pass(Duration::from_mins(16));
+    let owner = owner(&house).await;
+    for (browser, email, org) in
+        [(&elsewhere, ADA, json!(stranger.to_string())), (&stale, GRACE, Value::Null)]
+    {
+        let body = json!({ "email": email, "role": "admin" });
+        let asked = post(&house, "/v1/invites", &owner.key, body).await;
+        let token = json!({ "token": link(&house, &asked) });
+        let joined = post(&house, "/v1/invites/accept", &browser.key, token).await;
+        assert_eq!(joined.status, 200, "{}", joined.body);
+        let session = house.get("/v1/session", &browser.key).await.body;
+        assert_eq!(session["org"], org, "{email}");
+        let orgs = session["orgs"].as_array().unwrap();
+        assert!(orgs.iter().any(|it| it["id"] == house.org.to_string()), "{orgs:?}");
+    }
 }
 
 #[tokio::test]
