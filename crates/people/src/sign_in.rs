@@ -107,6 +107,11 @@ impl People {
         self.parts.store.addresses(users).await
     }
 
+    /// What a browser keeps to be known by when it asks: what it was given before, or something new.
+    pub fn browser(&self, before: Option<Secret<String>>) -> Secret<String> {
+        before.filter(is_token).unwrap_or_else(|| token(&self.mint()))
+    }
+
     /// Answers somebody who asks to sign in.
     ///
     /// A challenge ends no other: who knows an address could keep its owner out by asking.
@@ -117,8 +122,7 @@ impl People {
         self.count(&of, ASKED_OF_ADDRESS).await?;
         let mint = self.mint();
         let id = mint.id(ChallengeId::from_uuid);
-        let before = asking.browser.as_ref().filter(|before| is_token(before));
-        let token = before.cloned().unwrap_or_else(|| token(&mint));
+        let token = self.browser(asking.browser.clone());
         let browser = self.pepper.mac(About::Browser, token.expose().as_bytes());
         let expires_at = mint.now() + ANSWERABLE_FOR;
         let asked = Asked { challenge: id, browser: token, expires_at };
@@ -205,32 +209,26 @@ impl People {
         chosen: Chosen,
     ) -> Result<Option<SignedIn>, SignInError> {
         let token = token(&self.mint());
-        let session = self.give_org((had, &token), chosen).await?;
+        let mac =
+            |token: &Secret<String>| self.pepper.mac(About::Session, token.expose().as_bytes());
+        let session = self.parts.store.choose((&mac(had), &mac(&token)), chosen).await?;
+        if let Some(session) = &session {
+            self.note_use(chosen.org, session.user).await;
+        }
         Ok(session.map(|session| SignedIn { session, token, next: None }))
     }
 
-    /// Puts the session with this token into the org that its person has just joined; nothing of one
-    /// that ended or has another token by now.
-    ///
-    /// It keeps its token: a person joins by a sign-in of the last minutes, and that made the token.
+    /// Puts the session with this token into the org that its person has just joined, under the same
+    /// token; nothing of one that ended, is for an org or has another token by now.
     pub async fn enter(
         &self,
         token: &Secret<String>,
-        chosen: Chosen,
+        joined: Chosen,
     ) -> Result<Option<Session>, StoreDown> {
-        self.give_org((token, token), chosen).await
-    }
-
-    async fn give_org(
-        &self,
-        (had, given): (&Secret<String>, &Secret<String>),
-        chosen: Chosen,
-    ) -> Result<Option<Session>, StoreDown> {
-        let mac =
-            |token: &Secret<String>| self.pepper.mac(About::Session, token.expose().as_bytes());
-        let session = self.parts.store.choose((&mac(had), &mac(given)), chosen).await?;
+        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
+        let session = self.parts.store.enter(&mac, joined).await?;
         if let Some(session) = &session {
-            self.note_use(chosen.org, session.user).await;
+            self.note_use(joined.org, session.user).await;
         }
         Ok(session)
     }

@@ -238,13 +238,15 @@ pub trait PeopleStore: Send + Sync {
         new: &NewSession,
     ) -> Result<Option<Opened>, StoreDown>;
 
-    /// Gives the live session with this token this org and this other token, and ends the one that it
-    /// had; both may be one.
+    /// Gives the live session with this token this org and another token, and ends the one that it had.
     async fn choose(
         &self,
         (had, given): (&Mac, &Mac),
         chosen: Chosen,
     ) -> Result<Option<Session>, StoreDown>;
+
+    /// Gives the live session with this token this org, if it has none.
+    async fn enter(&self, mac: &Mac, chosen: Chosen) -> Result<Option<Session>, StoreDown>;
 
     /// The session with this token, unless it ended, is too old or was idle for too long.
     async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown>;

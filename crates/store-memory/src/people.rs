@@ -206,6 +206,15 @@ impl PeopleStore for MemoryPeople {
         Ok(Some(open.seen(now)))
     }
 
+    async fn enter(&self, mac: &Mac, chosen: Chosen) -> Result<Option<Session>, StoreDown> {
+        let (mut kept, now) = self.kept();
+        let mut live = kept.sessions.values_mut().filter(|it| it.is_live(now));
+        let is_meant = |it: &&mut Open| it.mac == *mac && it.session.chosen.is_none();
+        let Some(open) = live.find(is_meant) else { return Ok(None) };
+        (open.session.chosen, open.session.last_seen_at) = (Some(chosen), now);
+        Ok(Some(open.seen(now)))
+    }
+
     async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown> {
         let (kept, now) = self.kept();
         let in_use = |it: &&Open| now.since(it.session.last_seen_at) < idle;

@@ -204,6 +204,23 @@ impl PeopleStore for PostgresStore {
         self.found("choose a session's org", call, session).await
     }
 
+    async fn enter(&self, mac: &Mac, chosen: Chosen) -> Result<Option<Session>, StoreDown> {
+        let sql = "
+            update session
+            set chosen_org = $2, chosen_role = $3, chosen_member = $4, last_seen_at = now()
+            where mac = $1 and ended_at is null and expires_at > now() and chosen_org is null
+            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
+                browser, chosen_org, chosen_role, chosen_member,
+                authenticated_at + make_interval(secs => $5) > now() as is_fresh";
+        let call = Call::new(sql)
+            .with(&mac[..])
+            .with(*chosen.org.as_uuid())
+            .with(chosen.role.as_str())
+            .with(chosen.member.map(|member| *member.as_uuid()))
+            .with(FRESH.as_secs_f64());
+        self.found("put a session into an org", call, session).await
+    }
+
     async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown> {
         let sql = "
             select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,

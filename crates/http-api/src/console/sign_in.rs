@@ -41,7 +41,8 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         ("is_invited", invite.is_some().into()),
         ("problem", problem(&call)),
     ]);
-    Ok(page(&app, "auth/login.html", Referrer::Nobody, &shown)?)
+    let reply = page(&app, "auth/login.html", Referrer::Nobody, &shown)?;
+    Ok(handlers::of_known_browser(&app, &call, reply)?)
 }
 
 /// `POST /v1/auth/start`
@@ -115,7 +116,8 @@ pub(crate) async fn again(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let mut shown = person(&app, &caller, &call).await?;
     let next = call.query.text("next").filter(|path| is_own(path)).unwrap_or("/app");
     shown.insert("next".to_owned(), next.into());
-    Ok(page(&app, "auth/again.html", Referrer::SameOrigin, &shown)?)
+    let reply = page(&app, "auth/again.html", Referrer::SameOrigin, &shown)?;
+    Ok(handlers::of_known_browser(&app, &call, reply)?)
 }
 
 /// `POST /app/sign-out`

@@ -134,13 +134,13 @@ pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, C
 }
 
 /// Puts a session that is for no org into the org that its person has just joined; whether it is for
-/// that org now. Whoever would have to sign in again to choose it is left to do that.
+/// that org now. It keeps its token, so one whose sign-in is not of the last minutes stays outside.
 pub(super) async fn enter(
     app: &App,
     caller: &Person,
     (member, token): (&Member, &Secret<String>),
 ) -> Result<bool, CallError> {
-    if caller.seat.is_some() || caller.may_sit_as(member).is_err() {
+    if !caller.session.is_fresh || caller.may_sit_as(member).is_err() {
         return Ok(false);
     }
     let entered = app.sign_in.people.enter(token, chosen(member)).await?;

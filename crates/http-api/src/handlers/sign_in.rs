@@ -1,6 +1,6 @@
 //! Signing in, and showing once more who one is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crypto::Secret;
 use http::{HeaderValue, StatusCode};
@@ -50,9 +50,28 @@ async fn ask(app: &App, asking: Asking) -> Result<(Asked, HeaderValue), CallErro
     let place = app.sign_in.place()?;
     let (asked, unwritten) = app.sign_in.people.ask(asking).await?;
     app.sign_in.write(place, unwritten);
-    let lives = people::ANSWERABLE_FOR.as_secs();
-    let cookie = app.sign_in.site.set(Cookie::BeforeSignIn, &asked.browser, lives)?;
+    let cookie = browser_cookie(app, &asked.browser)?;
     Ok((asked, cookie))
+}
+
+/// How long a browser is known that may ask: longer than pages stay open before somebody asks on one.
+const KNOWN_FOR: Duration = Duration::from_hours(24);
+
+/// A page on which somebody may ask, with the cookie by which their browser is known then. A form that
+/// is sent twice at one moment is sent by one browser so.
+pub(crate) fn of_known_browser(app: &App, call: &Call, page: Reply) -> Result<Reply, ApiError> {
+    match before(app, call) {
+        Ok(had) => {
+            let browser = app.sign_in.people.browser(had);
+            Ok(page.with_cookie(browser_cookie(app, &browser)?))
+        }
+        // Two cookies of the name; asking says so.
+        Err(_) => Ok(page),
+    }
+}
+
+fn browser_cookie(app: &App, browser: &Secret<String>) -> Result<HeaderValue, ApiError> {
+    app.sign_in.site.set(Cookie::BeforeSignIn, browser, KNOWN_FOR.as_secs())
 }
 
 /// A form goes on where the code is typed.

@@ -259,6 +259,47 @@ async fn a_browser_that_asks_twice_may_answer_either_mail() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_sent_twice_at_one_moment_leaves_both_mails_good() {
+    for used in 0..2 {
+        let house = House::new().await;
+        house.member(ADA, Role::Admin).await;
+        let page = house.get("/login", "").await;
+        let pre = format!("svc_pre={}", cookies(&page)[0].1.split(';').next().unwrap());
+        let body = Some(json!({ "email": ADA }));
+        // Neither has seen what the other was answered.
+        let mut asked = Vec::new();
+        for _ in 0..2 {
+            let sent = request("POST", "/v1/auth/start", "", &[("cookie", &pre)], body.clone());
+            let answer = house.send(sent).await;
+            house.town.deliver().await;
+            asked.push(json!({ "challenge": answer.id(), "code": code(&house) }));
+        }
+        let answer = confirm(&house, &pre, asked[used].clone()).await;
+        assert_eq!(answer.status, 200, "{used}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn pages_on_which_somebody_asks_keep_what_their_browser_is_known_by() {
+    let house = House::new().await;
+    let given = async |path: &str, key: &str, cookie: &str| {
+        let shown = [("cookie", cookie)];
+        let shown = if cookie.is_empty() { &[][..] } else { &shown };
+        let page = house.send(request("GET", path, key, shown, None)).await;
+        assert_eq!(page.status, 200, "{path}");
+        let found = cookies(&page);
+        assert!(found[0].1.contains("Max-Age=86400"), "{found:?}");
+        found[0].1.split(';').next().unwrap().to_owned()
+    };
+    let first = given("/login", "", "").await;
+    assert_eq!(given("/login", "", &format!("svc_pre={first}")).await, first);
+    let other = given("/login", "", "svc_pre=chosen").await;
+    assert!(other.len() == first.len() && other != first, "{other}");
+    let browser = house.browser(ADA, Role::Viewer).await;
+    assert_eq!(given("/app/again", &browser.key, "").await.len(), first.len());
+}
+
+#[tokio::test]
 async fn a_clock_that_steps_gives_no_challenge_more_time_than_the_record_says() {
     let house = House::new().await;
     house.member(ADA, Role::Admin).await;

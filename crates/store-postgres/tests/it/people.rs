@@ -343,6 +343,26 @@ async fn that_somebody_is_in_an_org_keeps_nobody_out_where_it_cannot_be_noted() 
 }
 
 #[tokio::test]
+async fn a_session_of_no_org_enters_one_under_its_token_and_no_second_one() {
+    let Some(world) = World::new().await else { return };
+    let first = world.signed_in().await;
+    let joined = |number: u128| Chosen {
+        org: OrgId::from_uuid(Uuid::from_u128(number)),
+        member: Some(MemberId::from_uuid(Uuid::from_u128(number))),
+        role: Role::Admin,
+    };
+    // Two invitations that are accepted at one moment.
+    let both = join_all([7, 8].map(|number| world.people.enter(&first.token, joined(number))));
+    let entered: Vec<_> = both.await.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(entered.len(), 1, "{entered:?}");
+    let session = world.people.session(&first.token).await.unwrap().unwrap();
+    assert_eq!((session.id, session.chosen), (first.session.id, entered[0].chosen));
+    assert_eq!(world.people.enter(&first.token, joined(9)).await.unwrap(), None);
+    let none = world.people.enter(&Secret::new("no token".to_owned()), joined(9)).await;
+    assert_eq!(none.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_session_is_made_fresh_and_chooses_its_org_under_a_new_token_each() {
     let Some(world) = World::new().await else { return };
     let first = world.signed_in().await;
