@@ -79,7 +79,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let seen = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{seen}{}", String::from_utf8_lossy(&stderr));
     let seen: Vec<Value> = seen.lines().map(|line| line.parse().unwrap()).collect();
-    assert_eq!(seen.len(), 18, "{seen:?}");
+    assert_eq!(seen.len(), 19, "{seen:?}");
     // What was decided there is what the record says.
     let mut ends = Vec::new();
     for id in &waiting {
@@ -106,7 +106,7 @@ async fn failing(org: &Caller, pets: &Pets) -> Value {
 /// A connector whose tools are others than those that were accepted.
 async fn changed(org: &Caller, pets: &Pets) -> Value {
     let body = json!({
-        "name": "pets", "type": "rest", "title": CANARY, "config": pets.config(),
+        "name": "pets", "type": "rest", "title": CANARY.trim_end_matches([' ', '\u{202e}']), "config": pets.config(),
         "credential": { "kind": "bearer", "fields": { "token": TOKEN } },
     });
     let made = org.send(Request::post("/v1/connectors", &body)).await.is(201);

@@ -103,6 +103,16 @@ for (const question of all("[data-keeps]")) {
     }
   });
 }
+// A link of a mail answers by itself, so it does not stay in the address bar. The history has it, so that
+// the page can be loaded once more.
+if (location.pathname === "/approve") {
+  const kept = history.state?.link;
+  if (new URLSearchParams(location.search).has("t")) {
+    history.replaceState({ link: location.search }, "", location.pathname + location.hash);
+  } else if (kept) {
+    location.replace(location.pathname + kept + location.hash);
+  }
+}
 // Whoever comes back to a page finds it as it is now, not as it was left.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 

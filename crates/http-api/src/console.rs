@@ -21,7 +21,7 @@ use std::{
 pub(crate) use files::file;
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY},
+    header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_FRAME_OPTIONS},
 };
 use pages::Pages;
 use serde_json::{Map, Value, json};
@@ -239,6 +239,7 @@ fn page(app: &App, template: &str, referrer: Referrer, shown: &Shown) -> Result<
     };
     Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", html)
         .with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(pages::CONTENT_SECURITY_POLICY))
+        .with(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"))
         .with(REFERRER_POLICY, HeaderValue::from_static(referrer)))
 }
 

@@ -56,7 +56,6 @@ async function byCode() {
   await phone.press("main button");
   holds((await phone.url()).startsWith(`${base}/app/join?`), "the invitation waits behind the sign-in");
   await phone.press("main button");
-  await phone.press("main button.tall");
   holds((await phone.url()) === `${base}/app`, "the first page is the overview");
   told("signed in by the code, on a phone, without script");
   return phone;
@@ -383,6 +382,16 @@ async function plainly(desktop) {
   told("with forced colours badges keep their borders and words; paper has what is read and no controls");
 }
 
+async function hides(desktop) {
+  const address = `${base}/approve`;
+  await desktop.goto(`${address}?t=nothing`);
+  await desktop.until(`location.href === ${JSON.stringify(address)}`);
+  await desktop.leading(() => desktop.evaluate("location.reload()"));
+  await desktop.until(`performance.getEntriesByType("navigation")[0].name.endsWith("?t=nothing")`);
+  await desktop.until(`location.href === ${JSON.stringify(address)}`);
+  told("the link of a mail does not stay in the address bar, and its page can be loaded once more");
+}
+
 /** Rules that a page holds beside what axe looks at. */
 const WIDE = "document.documentElement.scrollWidth > innerWidth";
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -433,6 +442,7 @@ try {
   webhooks.push(await hooks(desktop));
   await writes(desktop);
   await plainly(desktop);
+  await hides(desktop);
   await looks(desktop);
   await leads(desktop);
   const away = pages.flatMap((it) => it.asked).filter((url) => !url.startsWith(`${base}/`) && !/^(data|about):/.test(url));

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS},
+};
 use serde_json::json;
 use web::{API_VERSION, API_VERSIONS, ApiError, Call, Reply, unless_known};
 
@@ -62,6 +65,7 @@ fn as_page(reply: Reply) -> Reply {
     let policy = HeaderValue::from_static(catalogue::content_security_policy());
     reply
         .with(CONTENT_SECURITY_POLICY, policy)
+        .with(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"))
         .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"))
 }
 
