@@ -168,6 +168,10 @@ pub enum CheckState {
     Fail,
 }
 
+/// What is accepted as a host.
+pub(crate) const HOST: &str =
+    "expected a host: a dotted name such as `db.example.com`, or an address in its usual form";
+
 /// One thing that is wrong in a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {

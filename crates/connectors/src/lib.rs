@@ -16,6 +16,7 @@ pub mod rest;
 
 pub use args::{ArgsSchema, BadSchema};
 pub use builtin::{ActionStatus, BuiltinSource, Caller, SourceUnavailable, builtin_tools};
+use connector::HOST;
 pub use connector::{
     Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, CredentialField,
     CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, coverage, findings,

@@ -28,6 +28,11 @@ pub(crate) fn parse(text: &str) -> Option<Host<'_>> {
     is_name.then_some(Host::Name(text))
 }
 
+/// Whether the text names a host, by a dotted name or an address in its usual form. Nothing is looked up.
+pub fn is_host(text: &str) -> bool {
+    parse(text).is_some()
+}
+
 fn is_label(label: &str) -> bool {
     (1..=63).contains(&label.len())
         && !label.starts_with('-')

@@ -14,6 +14,7 @@ mod rules;
 
 pub use dial::Egress;
 pub use error::EgressError;
+pub use host::is_host;
 pub use range::{Reach, reach};
 pub use resolve::{Resolver, SystemResolver};
 pub use rules::{BadRule, PrivateNetworks, Rules};

@@ -181,6 +181,9 @@ pub(super) fn read(
 ) -> Result<(Config, Vec<Declared>), Vec<Finding>> {
     let parsed: Config = read_shape(config, CONFIG_SCHEMA)?;
     let mut findings = Vec::new();
+    if !egress::is_host(&parsed.host) {
+        findings.push(Finding::new("/host", crate::HOST));
+    }
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
     for (at, entry) in parsed.tools.iter().enumerate() {

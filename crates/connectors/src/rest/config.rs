@@ -246,6 +246,9 @@ fn base(text: &str) -> Result<Address, Finding> {
     if address.path_and_query().contains('?') {
         return Err(bad("the address has a query (`?`); expected one without".to_owned()));
     }
+    if !egress::is_host(address.host()) {
+        return Err(bad(crate::HOST.to_owned()));
+    }
     Ok(address)
 }
 

@@ -177,6 +177,36 @@ fn a_config_says_everything_that_is_wrong_with_it_at_once() {
 }
 
 #[test]
+fn a_host_has_the_form_of_one_before_anything_is_asked_there() {
+    let with = |host: &str| {
+        let mut config = config(read_tool("x", "select $a as a", json!({"a": {}}), "row"));
+        config["host"] = json!(host);
+        findings(config)
+    };
+    for good in ["db.example.com", "DB", "10.0.0.7", "2001:db8::1", "[::1]", "db_1.internal"] {
+        assert_eq!(with(good), [], "{good}");
+    }
+    for bad in [
+        "u:p@db.example",
+        "db.example:5432",
+        "db example",
+        "/var/run/postgresql",
+        "db.example,other.example",
+        // The C library reads these as addresses of this machine.
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "db..example",
+        "ｄｂ.example",
+        "db.example\u{202e}",
+        "postgres://db.example",
+    ] {
+        let found = with(bad);
+        assert!(found.iter().any(|it| it.at == "/host"), "{bad}: {found:?}");
+    }
+}
+
+#[test]
 fn the_setup_script_grants_what_is_declared_and_asks_for_passwords() {
     let mut tool = write_tool("x", "update items set a = 1", json!({}), "count");
     tool["footprint"] = json!({

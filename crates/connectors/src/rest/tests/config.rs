@@ -210,6 +210,22 @@ async fn what_an_older_version_accepted_is_taken_over_with_the_target_that_it_ha
     assert_eq!(targeted("rest", &config(&stub, json!([])), &tools), tools, "once is enough");
 }
 
+#[test]
+fn the_host_of_an_api_has_the_form_of_one() {
+    let with = |url: &str| told(json!({"base_url": url, "tools": [tool("GET", "/p", &[])]}));
+    for good in ["https://api.example.com", "https://10.0.0.1:8443/v1", "https://[2001:db8::1]/"] {
+        assert_eq!(with(good), "", "{good}");
+    }
+    for bad in [
+        "https://api..example.com",
+        "https://-api.example.com",
+        "https://127.1",
+        "https://2130706433",
+    ] {
+        assert!(with(bad).contains("`/base_url`: expected a host"), "{bad}: {}", with(bad));
+    }
+}
+
 #[tokio::test]
 async fn an_address_that_may_not_be_reached_makes_no_connector() {
     let deps = deps(PrivateNetworks::Refused);
@@ -218,7 +234,6 @@ async fn an_address_that_may_not_be_reached_makes_no_connector() {
         "https://169.254.169.254",
         "https://[::1]",
         "https://10.0.0.1:8443/v1",
-        "https://2130706433",
         "http://8.8.8.8",
     ] {
         let config = json!({"base_url": url, "auth": "none", "tools": [tool("GET", "/p", &[])]});
