@@ -105,8 +105,10 @@ async fn failing(org: &Caller, pets: &Pets) -> Value {
 
 /// A connector whose tools are others than those that were accepted.
 async fn changed(org: &Caller, pets: &Pets) -> Value {
+    // A title takes no letter that turns it.
+    let title = CANARY.trim_end_matches([' ', '\u{202e}']);
     let body = json!({
-        "name": "pets", "type": "rest", "title": CANARY.trim_end_matches([' ', '\u{202e}']), "config": pets.config(),
+        "name": "pets", "type": "rest", "title": title, "config": pets.config(),
         "credential": { "kind": "bearer", "fields": { "token": TOKEN } },
     });
     let made = org.send(Request::post("/v1/connectors", &body)).await.is(201);

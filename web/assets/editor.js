@@ -14,8 +14,8 @@ const told = (name, text) => { form.querySelector(`[data-told=${name}]`).textCon
 const list = (name) => form.querySelector(`[data-list=${name}]`);
 const later = (time) => new Promise((done) => { setTimeout(done, time); });
 const make = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
-const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
-const seen = (text) => text.replace(UNSEEN, (letter) => `⟦U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟧`);
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+const seen = (text) => text.replace(UNSEEN, (letter) => `⟦U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟧`);
 const badge = (severity) => form.querySelector(`[data-badge=${severity}]`)?.content.cloneNode(true) ?? make("strong", severity);
 
 /** The numbers of the lines, those that something was found in with a mark. */

@@ -28,7 +28,7 @@ pub(crate) fn title(text: &str) -> Result<String, ActError> {
 pub(crate) fn title_as(param: &'static str, text: &str) -> Result<String, ActError> {
     let fits = (1..=80).contains(&text.chars().count())
         && text.trim() == text
-        && !text.chars().any(char::is_control);
+        && text.chars().all(model::is_of_name);
     if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input(param, TITLE)) }
 }
 
@@ -56,8 +56,9 @@ pub(crate) fn labels(
     let key_fits = |key: &str| {
         is_word(key, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.'))
     };
-    let value_fits =
-        |value: &str| value.chars().count() <= MAX_LABEL_VALUE && !value.contains(char::is_control);
+    let value_fits = |value: &str| {
+        value.chars().count() <= MAX_LABEL_VALUE && value.chars().all(model::is_of_name)
+    };
     let fits = labels.len() <= MAX_LABELS
         && labels.iter().all(|(key, value)| key_fits(key) && value_fits(value));
     if fits { Ok(labels) } else { Err(ActError::bad_input("labels", LABELS)) }
@@ -69,6 +70,7 @@ pub(crate) fn time_zone(text: &str) -> Result<String, ActError> {
         .ok()
         .filter(|zone| !zone.is_unknown())
         .and_then(|zone| zone.iana_name().map(str::to_owned))
+        .filter(|name| is_place(name))
         .ok_or_else(|| {
             ActError::bad_input("time_zone", "an IANA time zone such as `Europe/Zurich`")
         })
@@ -118,6 +120,14 @@ pub(crate) fn expiry(
     Ok(Some(end))
 }
 
+/// Whether the name is that of a place or an offset. A folder of zones has others: `Factory` says that
+/// nobody chose, `localtime` and `posixrules` are what this machine is set to, and what is below `posix`
+/// and `right` are copies, the latter with leap seconds.
+fn is_place(name: &str) -> bool {
+    !["Factory", "localtime", "posixrules"].contains(&name)
+        && !["posix/", "right/"].iter().any(|folder| name.starts_with(folder))
+}
+
 fn is_word(text: &str, fits: fn(u8) -> bool) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(fits)
@@ -125,9 +135,11 @@ fn is_word(text: &str, fits: fn(u8) -> bool) -> bool {
 }
 
 const AGENT_NAME: &str = "1 to 64 characters of `a-z0-9_-`, the first one `a-z0-9`";
-const TITLE: &str = "1 to 80 characters without control characters, no space at either end";
+const TITLE: &str = "1 to 80 characters that are seen (no control, direction or invisible character), \
+                     no space at either end";
 const LABELS: &str = "at most 32 labels, each a name of 1 to 64 characters of `a-z0-9_.-` (the \
-                      first one `a-z0-9`) and a value of at most 256 characters";
+                      first one `a-z0-9`) and a value of at most 256 characters that are seen (no \
+                      control, direction or invisible character)";
 
 #[cfg(test)]
 mod tests;

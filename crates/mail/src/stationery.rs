@@ -107,20 +107,13 @@ impl Stationery {
 /// A name that somebody chose, as one line that cannot turn what stands around it: no control
 /// character, nothing that changes the direction of writing or cannot be seen.
 fn plain(name: &str) -> String {
+    let is_hidden = |it: char| it.is_control() || model::is_unseen(it);
     let shown = |it: char| if is_hidden(it) { '\u{FFFD}' } else { it };
     let mut plain: String = name.chars().map(shown).take(MOST_OF_A_NAME).collect();
     if name.chars().nth(MOST_OF_A_NAME).is_some() {
         plain.push('…');
     }
     plain
-}
-
-fn is_hidden(it: char) -> bool {
-    it.is_control()
-        || matches!(it,
-            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E007F}')
 }
 
 /// A time as people read it anywhere.

@@ -26,6 +26,7 @@
 mod causes;
 mod digest;
 mod id;
+mod letter;
 mod lsn;
 mod machine;
 mod mint;
@@ -44,6 +45,7 @@ pub use id::{
     IdError, IntentKeyId, InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId,
     PolicyVersionId, ProposalId, RequestId, SessionId, UserId, WebhookId,
 };
+pub use letter::{is_of_name, is_unseen};
 pub use lsn::{Lsn, LsnError};
 pub use machine::{Machine, Move};
 pub use mint::{Clock, Entropy, Mint};

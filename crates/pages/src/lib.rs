@@ -15,7 +15,7 @@ mod templates;
 mod values;
 pub mod words;
 
-pub use values::encoded;
+pub use values::{encoded, mixes_scripts};
 
 use minijinja::{
     Environment, Error, UndefinedBehavior, Value, context, syntax::SyntaxConfig, value::Serde,

@@ -1,10 +1,14 @@
 //! What agents, tools and people sent, shown so that it misleads nobody: as text always, with letters
 //! that cannot be seen or that turn what stands beside them made visible.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde_json::Value as Json;
+use unicode_security::MixedScript;
 
 /// Lines that are shown before a text folds.
 const LINES: usize = 6;
@@ -28,8 +32,8 @@ pub(crate) fn add_to(templates: &mut Environment<'_>) {
 pub(crate) fn seen(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if is_unseen(letter) {
-            shown.extend([format!("⟦U+{:04X}⟧", u32::from(letter))]);
+        if model::is_unseen(letter) {
+            shown.push_str(&numbered(letter));
         } else {
             shown.push(letter);
         }
@@ -37,13 +41,27 @@ pub(crate) fn seen(text: &str) -> String {
     shown
 }
 
-/// Whether a letter is not seen, or turns what stands beside it.
-fn is_unseen(letter: char) -> bool {
-    let is_text_control = letter.is_control() && !matches!(letter, '\n' | '\r' | '\t');
-    is_text_control
-        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
+fn numbered(letter: char) -> String {
+    format!("⟦U+{:04X}⟧", u32::from(letter))
+}
+
+/// Whether a name has letters of scripts that no language mixes, such as a Cyrillic `а` in a Latin word
+/// (UTS 39, section 5.1). The parts of a name in dots are names of their own.
+pub fn mixes_scripts(name: &str) -> bool {
+    name.split('.').any(|part| !part.is_single_script())
+}
+
+/// The name of a member. One that mixes scripts is shown with the number of each letter that is not
+/// ASCII, since it may look like another name.
+fn member(name: &str) -> Cow<'_, str> {
+    if !mixes_scripts(name) {
+        return name.into();
+    }
+    let letter = |it: char| if it.is_ascii() { it.to_string() } else { numbered(it) };
+    let shown = |part: &str| {
+        if part.is_single_script() { part.to_owned() } else { part.chars().map(letter).collect() }
+    };
+    name.split('.').map(shown).collect::<Vec<_>>().join(".").into()
 }
 
 /// The leaves of a value, each with its place in dots.
@@ -61,7 +79,7 @@ fn flatten<'v>(place: &str, value: &'v Json, found: &mut Vec<(String, &'v Json)>
     match value {
         Json::Object(members) if !members.is_empty() => {
             for (name, member) in members {
-                flatten(&below(place, name), member, found);
+                flatten(&below(place, &self::member(name)), member, found);
             }
         }
         Json::Array(items) if !items.is_empty() => {
@@ -124,7 +142,7 @@ fn compare<'v>(
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     for name in names {
         let pair = (was.get(name).copied(), is.get(name).copied());
-        compare(&below(place, name), pair, found);
+        compare(&below(place, &member(name)), pair, found);
     }
 }
 
@@ -214,6 +232,16 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_told() {
         assert_eq!(seen("pay\u{202e}lla"), "pay⟦U+202E⟧lla");
+        assert_eq!(seen("one\u{2028}two\u{2029}\n"), "one⟦U+2028⟧two⟦U+2029⟧\n");
+        for (name, shown) in [
+            ("args.größe.\u{430}mount", "args.größe.⟦U+0430⟧mount"),
+            ("args.счёт", "args.счёт"),
+            ("größe", "größe"),
+            ("счёт", "счёт"),
+            ("数量かな", "数量かな"),
+        ] {
+            assert_eq!(super::member(name), shown);
+        }
         assert_eq!(seen("a\u{0}b\tc\nd"), "a⟦U+0000⟧b\tc\nd");
         assert_eq!(seen("tag\u{e0041}"), "tag⟦U+E0041⟧");
         assert_eq!(seen("Žluťoučký 猫 🐈"), "Žluťoučký 猫 🐈");

@@ -188,7 +188,7 @@ fn warning(code: &str) -> Value {
         ],
         "misleading_text" => [
             "The text may mislead.",
-            "It holds letters that are not seen, or that turn what stands beside them.",
+            "It holds letters that are not seen or that turn what stands beside them, or a name mixes letters of several scripts.",
         ],
         other => [other, ""],
     };

@@ -41,6 +41,16 @@ fn titles_are_one_trimmed_line() {
     for bad in ["", " ", "a ", " a", "a\nb", "a\0b", &long] {
         assert_eq!(blamed(title(bad)), Some("name"), "{bad:?}");
     }
+    for bad in [
+        "Ac\u{202e}me",
+        "Acme\u{200b}",
+        "\u{2066}Acme",
+        "A\u{ad}cme",
+        "Ac\u{2028}me",
+        "Acme\u{fe0f}",
+    ] {
+        assert_eq!(blamed(title(bad)), Some("name"), "{bad:?}");
+    }
 }
 
 #[test]
@@ -48,7 +58,13 @@ fn labels_are_bounded_in_number_name_and_value() {
     let one = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
     assert!(labels(one("team", "Customer care")).is_ok());
     assert!(labels(BTreeMap::new()).is_ok());
-    for bad in [one("", "x"), one("Team", "x"), one("t", "a\nb"), one("t", &"x".repeat(257))] {
+    for bad in [
+        one("", "x"),
+        one("Team", "x"),
+        one("t", "a\nb"),
+        one("t", "prod\u{200b}"),
+        one("t", &"x".repeat(257)),
+    ] {
         assert_eq!(blamed(labels(bad)), Some("labels"));
     }
     let many = (0..33).map(|n| (format!("l{n}"), String::new())).collect();
@@ -59,7 +75,20 @@ fn labels_are_bounded_in_number_name_and_value() {
 fn a_time_zone_is_kept_in_its_own_spelling() {
     assert_eq!(time_zone("europe/zurich").unwrap(), "Europe/Zurich");
     assert_eq!(time_zone("UTC").unwrap(), "UTC");
+    assert_eq!(time_zone("etc/gmt+5").unwrap(), "Etc/GMT+5");
     for bad in ["", "Mars/Olympus", "+02:00", "../../etc/passwd"] {
+        assert_eq!(blamed(time_zone(bad)), Some("time_zone"), "{bad:?}");
+    }
+    for bad in [
+        "Factory",
+        "factory",
+        "localtime",
+        "LOCALTIME",
+        "posixrules",
+        "posix/Europe/Zurich",
+        "right/Europe/Zurich",
+        "Etc/Unknown",
+    ] {
         assert_eq!(blamed(time_zone(bad)), Some("time_zone"), "{bad:?}");
     }
 }

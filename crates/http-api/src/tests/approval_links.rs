@@ -290,3 +290,24 @@ async fn no_event_and_no_deed_has_a_link() {
     let secret = token.rsplit('.').next().unwrap();
     assert!(told.contains("email_link") && !told.contains(secret) && !told.contains("ann@"));
 }
+
+#[tokio::test]
+async fn whoever_was_removed_is_told_the_same_by_the_link_and_by_their_session() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let anns = house.browser_in(house.org, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let shown = read(&house, &token).await.body["question"]["context_digest"].clone();
+    let path = format!("/v1/members/{}", ann.id);
+    assert_eq!(house.send(request("DELETE", &path, &owner.key, &[], None)).await.status, 200);
+    let by_link = answer(&house, &token, "approve", &shown).await;
+    let approval = held.body["approval"]["id"].as_str().unwrap();
+    let path = format!("/v1/approvals/{approval}/approve");
+    let body = Some(json!({ "context_digest": shown }));
+    let by_session = house.send(request("POST", &path, &anns.key, &[], body)).await;
+    let told = (401, "unauthenticated");
+    assert_eq!([by_link.code(), by_session.code()], [told, told]);
+    assert_eq!(house.get("/v1/members", &anns.key).await.code(), told);
+}

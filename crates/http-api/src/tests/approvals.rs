@@ -267,16 +267,36 @@ async fn nothing_waits_for_whoever_may_answer_nothing() {
 async fn text_that_is_not_what_it_seems_is_warned_of() {
     let house = House::new().await;
     let (ann, _) = approver(&house, "ann@example.com", Role::Admin).await;
-    let warned = async |note: &str| {
-        let args = json!({ "amount": 500, "note": note });
+    let warned = async |name: &str, note: &str| {
+        let args = json!({ "amount": 500, name: note });
         let held = house.post("/v1/actions", json!({ "tool": "shop.refund", "args": args })).await;
-        let path = format!("/v1/approvals/{}", approval(&held));
-        house.get(&path, &ann.key).await.body["warnings"].clone()
+        let id = approval(&held);
+        let shown = house.get(&format!("/v1/approvals/{id}"), &ann.key).await.body;
+        // A no gives back what the call took of its budget.
+        let digest = json!({ "context_digest": shown["context_digest"] });
+        assert_eq!(decide(&house, &ann.key, (&id, "deny"), digest).await.status, 200);
+        shown["warnings"].clone()
     };
     let first = json!(["tool_new", "first_use"]);
-    assert_eq!(warned("two\nlines, naïve ☂").await, first, "the org's first call");
+    for (name, note) in [
+        ("note", "two\nlines, naïve ☂\u{fe0f}, Иван"),
+        ("größe", "1"),
+        ("счёт", "1"),
+        ("数量かな", "1"),
+    ] {
+        assert_eq!(warned(name, note).await, first, "the org's first call: {name}");
+    }
     let misleading = json!(["tool_new", "misleading_text", "first_use"]);
-    assert_eq!(warned("pay \u{202e}eve").await, misleading);
+    for (name, note) in [
+        ("note", "pay \u{202e}eve"),
+        ("note", "pay\u{2028}eve"),
+        ("note", "pay\u{2029}eve"),
+        // The first letter is Cyrillic.
+        ("\u{430}mount", "1"),
+        ("amou\u{3bd}t", "1"),
+    ] {
+        assert_eq!(warned(name, note).await, misleading, "{name} {note:?}");
+    }
 }
 
 #[tokio::test]

@@ -17,6 +17,8 @@ use crate::routes::{interface, table};
 
 /// What no page may hand on as markup.
 pub(super) const CANARY: &str = "<img src=x onerror=alert(1)>\"'`{{7*7}}\u{202e}";
+/// The same as far as a name may have it.
+const NAME_CANARY: &str = "<img src=x onerror=alert(1)>\"'`{{7*7}}";
 
 /// A browser of somebody with this role who may approve.
 pub(super) async fn approver(house: &House, email: &str, role: Role) -> (Browser, Member) {
@@ -111,7 +113,7 @@ async fn connector(house: &House) -> String {
         })
     };
     let made = json!({
-        "name": "depot", "type": "fake", "title": CANARY,
+        "name": "depot", "type": "fake", "title": NAME_CANARY,
         "config": config("before", "depot.gone", "depot.same"),
         "credential": { "kind": "token", "fields": { "token": "canary-of-a-credential" } },
     });
@@ -165,6 +167,7 @@ async fn every_page_is_made_for_every_role_and_hands_nothing_on_as_markup() {
             assert_eq!(answer.headers["cache-control"], "no-store", "{path}");
             let policy = answer.headers["content-security-policy"].to_str().unwrap();
             assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
+            assert_eq!(answer.headers["x-frame-options"], "DENY", "{path}");
             assert!(!html.contains("<img"), "{path} hands markup on");
             assert!(!html.contains('\u{202e}'), "{path} hands on what turns its text");
             for bad in [" style=", " onerror=alert(1)>\"", "javascript:"] {

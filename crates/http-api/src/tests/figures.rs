@@ -66,11 +66,27 @@ async fn a_time_that_cannot_be_counted_is_refused_by_name() {
         (format!("created_at[gte]={day}&created_at[lt]={day}"), "created_at[gte]"),
         (format!("created_at[gte]={year}&created_at[lt]={day}&bucket=1h"), "bucket"),
         ("created_at[gte]=2020-01-01T00:00:00Z".to_owned(), "bucket"),
+        ("created_at[lt]=0000-01-01T00:00:00Z".to_owned(), "created_at[lt]"),
         ("bucket=2h".to_owned(), "bucket"),
         ("limit=3".to_owned(), "limit"),
     ] {
         let answer = house.get(&format!("/v1/actions/counts?{query}"), &house.org_key).await;
         assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some(param)));
+    }
+}
+
+#[tokio::test]
+async fn the_times_of_an_answer_are_taken_as_times_of_a_question() {
+    let house = House::new().await;
+    for end in ["0000-01-02T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-30T21:59:59.999Z"] {
+        let ask = async |query: String| {
+            house.get(&format!("/v1/actions/counts?{query}"), &house.org_key).await
+        };
+        let first = ask(format!("created_at[lt]={end}&bucket=1d")).await;
+        assert_eq!(first.status, 200, "{}", first.body);
+        let [from, to] = ["from", "to"].map(|name| first.body[name].as_str().unwrap());
+        let again = ask(format!("created_at[gte]={from}&created_at[lt]={to}&bucket=1d")).await;
+        assert_eq!(again.body, first.body);
     }
 }
 

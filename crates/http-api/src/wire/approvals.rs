@@ -256,25 +256,18 @@ fn warnings(context: &Value) -> Vec<&'static str> {
     .collect()
 }
 
-/// Whether a text in it, or a name, has characters that are not seen or that turn what stands
-/// beside them.
+/// Whether a text in it, or a name, has letters that are not seen or that turn what stands beside
+/// them, or a name has letters of scripts that no language mixes.
 fn misleads(value: &Value) -> bool {
+    let is_unseen = |text: &str| text.chars().any(model::is_unseen);
     match value {
-        Value::String(text) => text.chars().any(is_unseen),
+        Value::String(text) => is_unseen(text),
         Value::Array(items) => items.iter().any(misleads),
-        Value::Object(members) => {
-            members.iter().any(|(name, value)| name.chars().any(is_unseen) || misleads(value))
-        }
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| is_unseen(name) || pages::mixes_scripts(name) || misleads(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
-}
-
-fn is_unseen(letter: char) -> bool {
-    let is_text_control = letter.is_control() && !matches!(letter, '\n' | '\r' | '\t');
-    is_text_control
-        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
 }
 
 /// What the list is asked for, its page aside, and whether for the asker's own alone.

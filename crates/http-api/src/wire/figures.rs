@@ -111,8 +111,13 @@ impl CountsRequest {
         let to = filter.to.unwrap_or(now);
         let from = filter.from.unwrap_or_else(|| to.before(DAY));
         if from >= to {
-            let message = "expected a moment before `created_at[lt]`";
-            return Err(ApiError::invalid("created_at[gte]", message));
+            return Err(match filter.from {
+                Some(_) => {
+                    let message = "expected a moment before `created_at[lt]`";
+                    ApiError::invalid("created_at[gte]", message)
+                }
+                None => ApiError::invalid("created_at[lt]", "expected a moment of a later year"),
+            });
         }
         let time = to.since(from);
         let bucket = query.parse::<Bucket>("bucket")?.unwrap_or_else(|| Bucket::fitting(time));
