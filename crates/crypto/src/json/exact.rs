@@ -6,17 +6,15 @@ use model::Digest;
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::{
-    Canonical, JsonError, MAX_DEPTH, as_double, as_integer, canonical, parse, parse_doubles,
-};
+use super::{Canonical, JsonError, MAX_DEPTH, as_double, as_integer, canonical, parse_doubles};
 use crate::sha256;
 
 /// A value that somebody else made and that cannot be refused any more, such as a tool's result.
 ///
 /// A number that a double does not keep digit for digit stands as the text of its digits; every other
-/// stands as it is, beyond ±(2^53−1) too. What [`parse`] refuses for more than its numbers (NUL, a
-/// lone surrogate, a key that stands twice, more than 32 levels) stands as a whole as the JSON text
-/// that it was.
+/// stands as it is, beyond ±(2^53−1) too. What [`super::parse`] refuses for more than its numbers
+/// (NUL, a lone surrogate, a key that stands twice, more than 32 levels) stands as a whole as the JSON
+/// text that it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exact {
     canonical: Canonical,
@@ -87,7 +85,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Whether [`parse`] reads such a value, numbers not looked at.
+/// Whether [`super::parse`] reads such a value, numbers not looked at.
 fn is_read(value: &Value, levels: usize) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
