@@ -64,6 +64,7 @@ export class Page {
   asked = [];
   complaints = [];
   loaded = new Set();
+  documents = [];
 
   constructor(browser, session, context) {
     Object.assign(this, { browser, session, context });
@@ -71,6 +72,9 @@ export class Page {
 
   hear({ method, params }) {
     if (method === "Network.requestWillBeSent") this.asked.push(params.request.url);
+    if (method === "Network.requestWillBeSent" && params.type === "Document") {
+      this.documents.push({ url: params.request.url, loader: params.loaderId });
+    }
     if (method === "Page.lifecycleEvent" && params.name === "load") this.loaded.add(params.loaderId);
     if (method === "Runtime.exceptionThrown") this.complaints.push(params.exceptionDetails.text);
     if (method === "Log.entryAdded" && params.entry.source === "security") this.complaints.push(params.entry.text);
@@ -101,6 +105,14 @@ export class Page {
     const from = await this.url();
     await doing();
     await this.#waits(() => this.loaded.size > before, from);
+  }
+
+  /** Does something, and waits until this page is there, also where another leads on to it. */
+  async leadingTo(url, doing) {
+    const before = this.documents.length;
+    await doing();
+    const is = (it) => it.url === url && this.loaded.has(it.loader);
+    await this.#waits(() => this.documents.slice(before).some(is), url);
   }
 
   async goto(url) {
