@@ -65,6 +65,7 @@ pub use ports::{ChangeLog, Found, NoChangeLog, Pause, Seen, Served, Sought, Tool
 pub use practice::{PRACTICE_LOOKED_AT, PRACTICE_SPAN, Practice};
 pub use recover::SweepError;
 pub use reference::Reference;
+pub use repeat::KNOWN_FOR;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;

@@ -10,7 +10,7 @@ use model::{ActionId, AgentId, Digest, KeyId, MemberId, Mint};
 use uuid::Uuid;
 
 /// How long an idempotency key names what it named first.
-pub(crate) const KNOWN_FOR: Duration = Duration::from_hours(24);
+pub const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// No agent has this id: what the org's own keys named stands under it.
 const NO_AGENT: AgentId = AgentId::from_uuid(Uuid::nil());

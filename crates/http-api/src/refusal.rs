@@ -6,7 +6,7 @@ use std::time::Duration;
 use act::ActError;
 use admin::{ChangeError, ConnectorError, PolicyError, UnfitError};
 use delivery::{UrlError, WebhookError};
-use gate::{CancelError, JudgeError, Rejection, ReportError, SubmitError};
+use gate::{CancelError, JudgeError, KNOWN_FOR, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use people::SignInError;
@@ -346,8 +346,15 @@ impl IntoApiError for JudgeError {
     }
 }
 
+/// Whether a call is sent for the first time, or again under the `Idempotency-Key` that names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    First,
+    Again,
+}
+
 /// The error that a refused action is answered with, nothing for one that was not refused.
-pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
+pub(crate) fn refusal(action: &Action, sent: Sent, now: Timestamp) -> Option<ApiError> {
     let code = match action.status {
         Status::Denied => code_of(action),
         Status::Executed
@@ -362,18 +369,30 @@ pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
         DecisionOutcome::Deny => action.decision.message.clone(),
         DecisionOutcome::Allow | DecisionOutcome::RequireApproval => None,
     };
-    let sentence = sentence.unwrap_or_else(|| code.row().title.to_owned());
+    let mut sentence = sentence.unwrap_or_else(|| code.row().title.to_owned());
+    // No repeat under the same key is ever admitted, so a client must not wait for the budget again.
+    let retry_at = match (action.decision.retry_at, sent) {
+        (Some(resets_at), Sent::Again) if resets_at <= now => {
+            sentence.push_str(KEY_IS_TAKEN);
+            Some(action.created_at + KNOWN_FOR)
+        }
+        (retry_at, Sent::First | Sent::Again) => retry_at,
+    };
     let shown = serde_json::to_value(ActionView::from(action)).unwrap_or_default();
     let mut error = ApiError::new(code, sentence).with_member("action", shown);
     if code == actions::TOOL_UNKNOWN {
         error = error.on("tool");
     }
-    match action.decision.retry_at {
+    match retry_at {
         Some(at) => Some(error.retry_after(seconds_until(at, now))),
         None if code == actions::BUDGET_EXCEEDED => Some(error.retry_after(1)),
         None => Some(error),
     }
 }
+
+/// What a repeat is told once the budget that refused the call has reset.
+const KEY_IS_TAKEN: &str = " The budget has reset since, and this `Idempotency-Key` names the refusal: \
+                            send the call again with a new key.";
 
 /// The whole seconds after which the moment has certainly come.
 fn seconds_until(at: Timestamp, now: Timestamp) -> u64 {

@@ -17,5 +17,5 @@ web::codes! {
     INTENT_REPLAY        "intent_replay"        [403] Permission "The signed intent was used before." "Sign a new intent for each call, with a nonce of its own; send a retry with the same `Idempotency-Key`. Nothing was recorded."
     TOOL_UNKNOWN         "tool_unknown"         [404] InvalidRequest "No connector serves this tool, or the name is no tool name." "List the tools with `GET /v1/tools`. The refusal is sealed."
     IDEMPOTENCY_CONFLICT "idempotency_conflict" [422] InvalidRequest "The `Idempotency-Key` was used for a different request within the last 24 hours." "Use a new key for a new request."
-    BUDGET_EXCEEDED      "budget_exceeded"      [429] RateLimit "A budget of the policy is spent." "Wait `Retry-After` seconds, when the budget's window resets. The refusal is sealed."
+    BUDGET_EXCEEDED      "budget_exceeded"      [429] RateLimit "A budget of the policy is spent." "Wait `Retry-After` seconds, when the budget's window resets, and send the call with a new `Idempotency-Key`: the old one names the refusal for 24 hours. The refusal is sealed."
 }

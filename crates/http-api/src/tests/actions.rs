@@ -1,5 +1,7 @@
 //! Sending, reading, listing, reporting and cancelling actions.
 
+use std::time::Duration;
+
 use model::PendingApprovals;
 use serde_json::{Value, json};
 
@@ -93,6 +95,37 @@ async fn a_spent_budget_says_when_to_come_back() {
         (&error["message"], &action["decision"]["message"]),
         (&json!(sentence), &json!(sentence))
     );
+}
+
+#[tokio::test]
+async fn a_key_that_names_a_spent_budget_says_so_once_the_budget_has_reset() {
+    let house = House::new().await;
+    let send = async |key: &'static str| {
+        let body = Some(json!({ "tool": "shop.refund", "args": { "amount": 1 } }));
+        let headers = [("Idempotency-Key", key)];
+        house.send(request("POST", "/v1/actions", &house.support.key, &headers, body)).await
+    };
+    for key in ["one", "two", "three"] {
+        assert_eq!(send(key).await.status, 200);
+    }
+    let refused = send("four").await;
+    assert_eq!(refused.headers["retry-after"], "43200");
+    house.clock.pass(Duration::from_hours(12) - Duration::from_secs(1));
+    let waits = send("four").await;
+    assert_eq!(waits.headers["retry-after"], "1");
+    assert_eq!(waits.body["error"]["message"], refused.body["error"]["message"]);
+    house.clock.pass(Duration::from_secs(1));
+    let over = send("four").await;
+    assert_eq!(over.code(), (429, "budget_exceeded"));
+    assert_eq!(over.headers["service-idempotent-replayed"], "true");
+    // The key names the refusal for 24 hours, of which 12 are over.
+    assert_eq!(over.headers["retry-after"], "43200");
+    let message = over.body["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with("send the call again with a new key."), "{message}");
+    assert_eq!(over.body["error"]["action"], refused.body["error"]["action"]);
+    assert_eq!(send("five").await.status, 200);
+    house.clock.pass(Duration::from_hours(12));
+    assert_eq!(send("four").await.status, 200);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::{
     access::AgentCaller,
     app::App,
     live::wait::{Ended, Wait, WaitBounds, Waits},
-    refusal::{Answer, CallError, refusal},
+    refusal::{Answer, CallError, Sent, refusal},
     wire::{action::ActionView, submission::SendRequest},
 };
 
@@ -24,7 +24,7 @@ pub(crate) async fn send(app: Arc<App>, caller: AgentCaller, call: Call) -> Answ
     let SendRequest { submission, wait } = SendRequest::read(&call, &key)?;
     let deadline = Instant::now() + wait.unwrap_or(app.wait_timeout);
     match submit(&app, submission).await? {
-        Submitted::Decided(action) => Ok(answer(&app, &action)?),
+        Submitted::Decided(action) => Ok(answer(&app, &action, Sent::First)?),
         Submitted::Running(running) => finished(&app, running, deadline).await,
         Submitted::Replayed(action) => replayed(&app, action, deadline).await,
     }
@@ -57,8 +57,8 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Answer {
         Some(end) if end.action.state == State::Sealed => {
             Ok(Reply::ok(&ActionView::from(&*end.action).with_result(end.result.as_deref())))
         }
-        Some(end) => Ok(answer(app, &end.action)?),
-        None => Ok(answer(app, &action)?),
+        Some(end) => Ok(answer(app, &end.action, Sent::First)?),
+        None => Ok(answer(app, &action, Sent::First)?),
     }
 }
 
@@ -73,7 +73,7 @@ async fn replayed(app: &Arc<App>, action: Arc<Action>, deadline: Instant) -> Ans
         | Status::Denied
         | Status::Cancelled => action,
     };
-    match answer(app, &action) {
+    match answer(app, &action, Sent::Again) {
         Ok(reply) => Ok(reply.with(REPLAYED, YES)),
         Err(error) => Err(error.with(REPLAYED, YES).into()),
     }
@@ -93,8 +93,8 @@ async fn settled(
 }
 
 /// The answer to an action as it stands, without its result.
-fn answer(app: &App, action: &Action) -> Result<Reply, ApiError> {
-    if let Some(refusal) = refusal(action, app.clock.now()) {
+fn answer(app: &App, action: &Action, sent: Sent) -> Result<Reply, ApiError> {
+    if let Some(refusal) = refusal(action, sent, app.clock.now()) {
         return Err(refusal);
     }
     let status = match action.status {
