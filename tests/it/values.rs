@@ -48,10 +48,24 @@ async fn arguments_arrive_as_they_were_sent() {
     assert_eq!(result["number"], args["number"]);
     assert_eq!(result["moment"], "2024-02-29T18:29:59.123456Z");
     assert_eq!(result["json"], args["json"]);
-    assert_eq!(result["list"], json!(["9223372036854775807", null, "-1"]));
+    assert_eq!(result["list"], json!(["9223372036854775807", null, -1]));
     assert_eq!(result["bytes"], "AP8Q");
     assert_eq!(result["nothing"], Value::Null);
     assert_eq!(caller.detail(&action).await["request"], args);
+}
+
+#[tokio::test]
+async fn the_id_that_one_tool_returns_is_an_argument_of_the_next() {
+    let Some((_, caller)) = caller().await else { return };
+    let found = caller.executed("shop.orders.search", json!({ "customer": 17 })).await;
+    let order = &found["execution"]["result"]["rows"][0];
+    assert_eq!(order["customer_id"], 17);
+    let next = json!({ "customer": order["customer_id"] });
+    let customer = caller.executed("shop.customers.read", next).await;
+    assert_eq!(customer["execution"]["result"]["id"], order["customer_id"]);
+    let next = json!({ "order": order["id"] });
+    let read = caller.executed("shop.orders.read", next).await;
+    assert_eq!(read["execution"]["result"]["total"], order["total"]);
 }
 
 #[tokio::test]

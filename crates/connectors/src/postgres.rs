@@ -4,6 +4,7 @@
 //! ONLY transactions and leave no trace; every write inserts a ledger row and a signed marker in
 //! its own transaction, which is how a lost answer is settled later.
 
+mod chains;
 mod changes;
 mod check;
 mod config;

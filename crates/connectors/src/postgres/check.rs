@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio_postgres::Client;
 
 use super::{
-    PostgresConnector, PostgresTool, config,
+    PostgresConnector, PostgresTool, chains, config,
     fault::{ConnectError, SessionError, sentence},
     governed::{Governed, SMALL_ANSWER},
     pin::pin_of,
@@ -146,10 +146,11 @@ fn of_tools(built: &PostgresConnector, accepted: &BTreeMap<ToolName, Value>) -> 
     let line = |tool: &Arc<PostgresTool>| {
         fail(&format!("tool `{}`", tool.definition.name), detail.to_owned())
     };
-    let lines: Vec<CheckLine> = changed.map(line).collect();
+    let mut lines: Vec<CheckLine> = changed.map(line).collect();
     if lines.is_empty() {
-        return vec![pass(&format!("all {} tools fit", built.tools.len()))];
+        lines.push(pass(&format!("all {} tools fit", built.tools.len())));
     }
+    lines.extend(chains::lines(&built.tools));
     lines
 }
 

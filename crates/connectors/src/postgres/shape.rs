@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio_postgres::{Statement as Prepared, types::Type};
+use tokio_postgres::Statement as Prepared;
 
 use super::{
     config::Returns,
     statement::Statement,
-    value::{Argument, Codec, encode},
+    value::{Argument, Codec, encode, type_name, why_unfit},
 };
 
 /// A statement with the types that the server gave it.
@@ -20,6 +20,9 @@ pub(super) struct Shape {
     parameters: Vec<Parameter>,
     /// Names and types of the columns.
     columns: Vec<(String, String)>,
+    /// How the values of the columns cross; known where the types were learnt just now.
+    #[serde(skip)]
+    results: Vec<Codec>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +41,14 @@ impl Shape {
         prepared: &Prepared,
         returns: Returns,
     ) -> Result<Self, String> {
-        let parameters = statement.names.iter().zip(prepared.params()).map(|(name, ty)| {
-            Parameter { name: name.clone(), ty: type_name(ty), codec: Codec::of(ty) }
+        let parameters = statement.names.iter().zip(prepared.params());
+        if let Some(why) = parameters.clone().find_map(|(name, ty)| why_unfit(name, ty)) {
+            return Err(why);
+        }
+        let parameters = parameters.map(|(name, ty)| Parameter {
+            name: name.clone(),
+            ty: type_name(ty),
+            codec: Codec::of(ty),
         });
         match returns {
             Returns::Count => {}
@@ -49,6 +58,7 @@ impl Shape {
             text: statement.text.clone(),
             parameters: parameters.collect(),
             columns: columns(prepared),
+            results: prepared.columns().iter().map(|it| Codec::of(it.type_())).collect(),
         })
     }
 
@@ -79,6 +89,11 @@ impl Shape {
     /// How the values of a parameter cross.
     pub(super) fn codec(&self, parameter: &str) -> Option<&Codec> {
         self.parameters.iter().find(|one| one.name == parameter).map(|one| &one.codec)
+    }
+
+    /// The columns of a statement whose types were learnt just now, and how their values cross.
+    pub(super) fn results(&self) -> impl Iterator<Item = (&str, &Codec)> {
+        self.columns.iter().map(|(name, _)| name.as_str()).zip(&self.results)
     }
 
     /// What of the shape belongs to the tool's definition.
@@ -125,17 +140,10 @@ fn readable_columns(prepared: &Prepared) -> Result<(), String> {
         if columns.iter().take(at).any(|earlier| earlier.name() == name) {
             return Err(format!("two columns are named `{name}`: give one another name with `as`"));
         }
-        if !Codec::of(column.type_()).is_readable() {
+        if Codec::of(column.type_()).is_opaque() {
             let ty = type_name(column.type_());
             return Err(format!("the column `{name}` has the type `{ty}`: cast it to text"));
         }
     }
     Ok(())
-}
-
-fn type_name(ty: &Type) -> String {
-    match ty.schema() {
-        "pg_catalog" => ty.name().to_owned(),
-        schema => format!("{schema}.{}", ty.name()),
-    }
 }

@@ -5,6 +5,7 @@ mod changes;
 mod coverage;
 mod estimates;
 mod faults;
+mod kinds;
 mod liars;
 mod names;
 mod parts;

@@ -1,9 +1,8 @@
 //! How values cross between JSON and PostgreSQL, both ways without loss.
 //!
 //! [`Codec`] is the one table of types. Arguments go to the server as text, which its own input
-//! functions read, so any type can be a parameter. Results come back binary, and only the types
-//! listed here do: a statement that returns another one is refused when the connector is built,
-//! and casts it to text.
+//! functions read; results come back binary. A statement that takes or returns a value of another
+//! type is refused when the connector is built, with the cast that it needs.
 
 mod bind;
 mod json_text;
@@ -11,6 +10,7 @@ mod moment;
 mod number;
 mod read;
 mod told;
+mod unknown;
 
 use serde::{Deserialize, Serialize};
 use tokio_postgres::types::{Kind, Type};
@@ -18,6 +18,7 @@ use tokio_postgres::types::{Kind, Type};
 pub(super) use bind::{Argument, encode};
 pub(super) use read::Cell;
 pub(super) use told::told;
+pub(super) use unknown::{type_name, why_unfit};
 
 /// What a value of a PostgreSQL type is in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +30,7 @@ pub(super) enum Codec {
     Small,
     /// `oid`: a number.
     Oid,
-    /// `int8`: a text of digits; a number is taken as an argument.
+    /// `int8`: a number, or a text of digits where a double would round it.
     Big,
     /// `numeric`: a text; a number is taken as an argument.
     Numeric,
@@ -57,7 +58,8 @@ pub(super) enum Codec {
     Jsonb,
     /// An array.
     Array(Box<Codec>),
-    /// Any other type: an argument is a text that the server reads; it cannot be returned.
+    /// Any other type, whose values do not cross. A tool that an earlier version accepted may have
+    /// one as a parameter.
     Opaque,
 }
 
@@ -76,11 +78,11 @@ impl Codec {
         }
     }
 
-    /// Whether a statement may return it.
-    pub(super) fn is_readable(&self) -> bool {
+    /// Whether values of the type do not cross.
+    pub(super) fn is_opaque(&self) -> bool {
         match self {
-            Self::Opaque => false,
-            Self::Array(member) => member.is_readable(),
+            Self::Opaque => true,
+            Self::Array(member) => member.is_opaque(),
             Self::Bool
             | Self::Small
             | Self::Oid
@@ -96,7 +98,7 @@ impl Codec {
             | Self::Timestamp
             | Self::TimestampTz
             | Self::Json
-            | Self::Jsonb => true,
+            | Self::Jsonb => false,
         }
     }
 }

@@ -52,11 +52,12 @@ fn text(codec: &Codec, value: &Value) -> Result<String, String> {
         Codec::Bool => value.as_bool().map(|value| value.to_string()),
         Codec::Small | Codec::Oid | Codec::Big => integer(value),
         Codec::Numeric | Codec::Float4 | Codec::Float8 => number(value),
-        Codec::Text | Codec::Uuid | Codec::Opaque => value.as_str().map(str::to_owned),
+        Codec::Text | Codec::Uuid => value.as_str().map(str::to_owned),
         Codec::Bytes => bytes(value),
         Codec::Date | Codec::Time | Codec::Timestamp | Codec::TimestampTz => moment(value),
         Codec::Json | Codec::Jsonb => String::from_utf8(json::canonical(value)).ok(),
         Codec::Array(member) => return array(member, value),
+        Codec::Opaque => None,
     };
     fits.ok_or_else(|| format!("expected {}", expected(codec)))
 }
@@ -69,7 +70,7 @@ fn expected(codec: &Codec) -> &'static str {
         Codec::Float4 | Codec::Float8 => {
             "a number, or a text that holds one, `NaN`, `Infinity` or `-Infinity`"
         }
-        Codec::Text | Codec::Opaque => "a text",
+        Codec::Text => "a text",
         Codec::Uuid => "a UUID as a text",
         Codec::Bytes => "bytes in base64 with padding",
         Codec::Date => "a date such as `2024-01-31`",
@@ -78,6 +79,10 @@ fn expected(codec: &Codec) -> &'static str {
         Codec::TimestampTz => "a time such as `2024-01-31T13:37:00Z`",
         Codec::Json | Codec::Jsonb => "any JSON",
         Codec::Array(_) => "an array",
+        Codec::Opaque => {
+            "null: no argument can be of this type; an admin finds what to write instead by \
+             checking the connector"
+        }
     }
 }
 

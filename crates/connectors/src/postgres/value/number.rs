@@ -5,6 +5,15 @@ use std::fmt::Write as _;
 use crypto::json::MAX_INTEGER;
 use serde_json::Value;
 
+/// The number as JSON, or its digits as a text beyond ±(2^53−1), where a double would round it.
+pub(super) fn integer(value: i64) -> Value {
+    if value.unsigned_abs() <= MAX_INTEGER.unsigned_abs() {
+        value.into()
+    } else {
+        value.to_string().into()
+    }
+}
+
 /// The number as JSON, or as a text where JSON has no such number: not a number,
 /// infinities, minus zero, and what lies beyond ±(2^53−1).
 pub(super) fn float(value: f64) -> Value {

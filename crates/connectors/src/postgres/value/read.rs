@@ -34,7 +34,7 @@ impl<'a> FromSql<'a> for Cell {
     }
 
     fn accepts(ty: &Type) -> bool {
-        Codec::of(ty).is_readable()
+        !Codec::of(ty).is_opaque()
     }
 }
 
@@ -59,7 +59,7 @@ fn scalar(codec: &Codec, raw: &[u8]) -> Option<Value> {
         },
         Codec::Small => small(raw)?,
         Codec::Oid => u32::from_be_bytes(raw.try_into().ok()?).into(),
-        Codec::Big => i64::from_be_bytes(raw.try_into().ok()?).to_string().into(),
+        Codec::Big => number::integer(i64::from_be_bytes(raw.try_into().ok()?)),
         Codec::Numeric => number::numeric(raw)?.into(),
         Codec::Float4 => number::float4(f32::from_be_bytes(raw.try_into().ok()?)),
         Codec::Float8 => number::float(f64::from_be_bytes(raw.try_into().ok()?)),
