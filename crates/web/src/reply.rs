@@ -14,6 +14,9 @@ use http_body_util::{BodyExt, Either, Full, StreamBody, combinators::UnsyncBoxBo
 use hyper::body::Frame;
 use serde::Serialize;
 
+/// What nginx, and the proxies that follow it, read before they hold a response back.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 /// The body of every response.
 pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, CutError>>;
 
@@ -69,13 +72,15 @@ impl Reply {
         Self::breakable(media_type, chunks.map(Ok))
     }
 
-    /// A 200 answer whose body is written while it is made, and that may break off.
+    /// A 200 answer whose body is written while it is made, and that may break off. A proxy in
+    /// between is asked to pass each part on at once.
     pub fn breakable<S>(media_type: &'static str, chunks: S) -> Self
     where
         S: Stream<Item = Result<Bytes, CutError>> + Send + 'static,
     {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
         let frames = StreamBody::new(chunks.map(|chunk| chunk.map(Frame::data)));
         let body = Either::Right(BodyExt::boxed_unsync(frames));
         Self { status: StatusCode::OK, headers, body }

@@ -86,14 +86,14 @@ impl EventStream {
             None => Resume::Live,
             Some(cursor) => resume(&app, &caller, cursor, position).await?,
         };
-        let mut queue = VecDeque::from([message::hello(&app, resume)]);
-        if resume == Resume::Expired {
-            queue.push_back(message::resync("cursor_expired"));
-        }
         let last = match resume {
             Resume::Behind(seq) => seq,
             Resume::Live | Resume::Expired => position,
         };
+        let mut queue = VecDeque::from([message::hello(&app, resume, last)]);
+        if resume == Resume::Expired {
+            queue.push_back(message::resync("cursor_expired"));
+        }
         let now = Instant::now();
         Ok(Self {
             app,

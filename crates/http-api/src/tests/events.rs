@@ -40,6 +40,7 @@ impl Open {
         let response = house.router.answer(request).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["x-accel-buffering"], "no");
         let mut open = Self { body: response.into_body(), text: String::new() };
         assert_eq!(open.block().await.unwrap(), "retry: 3000");
         open
@@ -93,8 +94,9 @@ async fn a_stream_begins_with_hello_and_tells_what_is_committed() {
     let house = House::new().await;
     let mut stream = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
     let hello = stream.message().await.unwrap();
-    assert_eq!((hello.event.as_str(), hello.id), ("hello", None));
+    assert_eq!(hello.event, "hello");
     let instance = hello.data["instance"].as_str().unwrap().to_owned();
+    assert!(hello.id.unwrap().starts_with(&format!("{instance}.")));
     assert_eq!(
         hello.data,
         json!({
@@ -196,6 +198,21 @@ async fn a_cursor_resumes_where_it_was_and_the_header_wins() {
         ["action.witnessed", "deed.sealed", "action.created", "action.witnessed", "deed.sealed"];
     assert_eq!(kinds(&missed), expected);
     house.refund(1).await;
+    assert_eq!(kinds(&again.events(3).await), REFUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_told_nothing_yet_resumes_where_it_began() {
+    let house = House::new().await;
+    house.refund(1).await;
+    let mut first = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
+    let began = first.message().await.unwrap().id.unwrap();
+    drop(first);
+    house.refund(1).await;
+    let headers = [("Last-Event-ID", began.as_str())];
+    let mut again = Open::at(&house, "/v1/events", &house.support.key, &headers).await;
+    let hello = again.message().await.unwrap();
+    assert_eq!((&hello.data["resumed"], hello.id), (&json!(true), Some(began)));
     assert_eq!(kinds(&again.events(3).await), REFUND);
 }
 

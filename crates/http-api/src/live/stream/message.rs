@@ -20,8 +20,9 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a client waits before it connects again, in milliseconds.
 const RETRY: u32 = 3000;
 
-/// The beginning of every stream.
-pub(super) fn hello(app: &App, resume: Resume) -> Bytes {
+/// The beginning of every stream. It has the place that the stream begins behind as its id, so that
+/// a client to which nothing happened goes on from there.
+pub(super) fn hello(app: &App, resume: Resume, place: u64) -> Bytes {
     let data = json!({
         "object": "stream",
         "instance": app.instance,
@@ -29,7 +30,9 @@ pub(super) fn hello(app: &App, resume: Resume) -> Bytes {
         "heartbeat_s": HEARTBEAT.as_secs(),
         "server_time": app.clock.now(),
     });
-    Bytes::from(format!("retry: {RETRY}\n\nevent: hello\ndata: {data}\n\n"))
+    let instance = &app.instance;
+    let message = format!("id: {instance}.{place}\nevent: hello\ndata: {data}");
+    Bytes::from(format!("retry: {RETRY}\n\n{message}\n\n"))
 }
 
 /// The message that lists must be fetched again.
