@@ -52,7 +52,7 @@ export class Chromium {
       beside?.context ?? (await this.call("Target.createBrowserContext")).browserContextId;
     const { targetId } = await this.call("Target.createTarget", { url: "about:blank", browserContextId });
     const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
-    const page = new Page(this, sessionId, browserContextId);
+    const page = new Page(this, sessionId, browserContextId, targetId);
     this.#heard.set(sessionId, (message) => page.hear(message));
     for (const domain of ["Page", "Network", "DOM", "Runtime", "Log"]) await page.call(`${domain}.enable`);
     await page.call("Page.setLifecycleEventsEnabled", { enabled: true });
@@ -66,8 +66,13 @@ export class Page {
   loaded = new Set();
   documents = [];
 
-  constructor(browser, session, context) {
-    Object.assign(this, { browser, session, context });
+  constructor(browser, session, context, target) {
+    Object.assign(this, { browser, session, context, target });
+  }
+
+  /** Closes the window, as somebody does who is done with it. */
+  close() {
+    return this.browser.call("Target.closeTarget", { targetId: this.target });
   }
 
   hear({ method, params }) {

@@ -133,14 +133,51 @@ async function ends(phone, desktop) {
   told("a session that ended under an open page decides nothing");
 }
 
+const MARK = `document.querySelector("[data-live-mark]")`;
+const isLive = `${MARK}?.hidden === false && ${MARK}.textContent === "Live"`;
+
+/** Ten windows of one browser: over HTTP/1.1 a stream for each would leave the seventh without a page. */
+async function shares(desktop) {
+  const windows = [];
+  for (let at = 0; at < 10; at += 1) {
+    windows.push(await page({ beside: desktop }));
+    await windows[at].goto(`${base}/app/${at % 2 ? "approvals" : "actions"}`);
+  }
+  for (const window of windows) await window.until(isLive);
+  const streams = () => windows.flatMap((it) => it.asked).filter((url) => url.includes("/v1/events?"));
+  holds(streams().length === 1, `ten windows have one stream: ${streams()}`);
+  const [first, deciding, , list] = windows;
+  const counts = (number) => `document.title.startsWith("(${number}) ") && !document.querySelector(".fresh").hidden`;
+  const yes = async (id) => {
+    await deciding.goto(question(id));
+    await deciding.press("form.decide .primary");
+    holds(/Approved/.test(await deciding.text()), "a yes beside nine windows counts");
+  };
+  await yes(waiting[4]);
+  await list.until(counts(1));
+  // Whoever listened is gone: another window goes on where it was.
+  await first.close();
+  for (let tries = 0; streams().length < 2; tries += 1) {
+    holds(tries < 600, "another window takes over");
+    await later(50);
+  }
+  holds(/last_event_id=\w+\.\d+$/.test(streams()[1]), `the other window resumes: ${streams()}`);
+  await yes(waiting[5]);
+  await list.until(counts(2));
+  const offered = await list.evaluate(`document.querySelector(".fresh").textContent`);
+  holds(offered === "2 are new. Show them", `nothing was missed and nothing counted twice: ${offered}`);
+  holds(streams().length === 2, `nine windows have one stream: ${streams()}`);
+  for (const window of windows.slice(1)) await window.close();
+  told("ten windows shared one stream, a call was approved beside them, and a second window took over");
+}
+
 /** A list that nobody looked at for a while does not pass for the newest. */
 async function lives(desktop) {
-  const mark = `document.querySelector("[data-live-mark]")`;
   for (const room of ["approvals", "actions"]) {
     await desktop.goto(`${base}/app/${room}`);
-    await desktop.until(`!${mark}.hidden && ${mark}.textContent === "Live"`);
+    await desktop.until(isLive);
   }
-  // The same module once more, over streams that say what the test has them say.
+  // The page goes on over streams and sessions that say what the test has them say.
   const seen = await desktop.evaluate(`(async () => {
     const made = [];
     Object.defineProperty(document, "hidden", { value: false, configurable: true });
@@ -149,30 +186,64 @@ async function lives(desktop) {
       constructor() { super(); this.readyState = 1; made.push(this); }
       close() { this.readyState = 2; }
     };
-    await import(document.querySelector("script[src*=live]").src + "#anew");
+    const real = globalThis.fetch;
+    let session = 200, stream = 200;
+    globalThis.fetch = async (to, options) => {
+      const status = to === "/v1/session" ? session : stream;
+      return status === 200 ? real(to, options) : new Response("{}", { status });
+    };
     const fresh = document.querySelector(".fresh");
-    fresh.hidden = true;
+    const until = async (is, what) => {
+      for (let tries = 0; !is(); tries += 1) {
+        if (tries > 3000) throw new Error(\`\${what}, not \${made.length} and \${${MARK}.textContent}\`);
+        await new Promise((goesOn) => { setTimeout(goesOn, 10); });
+      }
+    };
+    const opens = (number) => until(() => made.length === number && made.at(-1).readyState === 1, number);
+    const reads = (text) => until(() => ${MARK}.textContent === text, text);
     const says = (kind, data) => made.at(-1).dispatchEvent(new MessageEvent(kind, { data: JSON.stringify(data) }));
     const looks = () => document.dispatchEvent(new Event("visibilitychange"));
+    const comesBack = () => { dispatchEvent(new Event("pagehide")); looks(); };
     const seen = [];
-    const notes = () => seen.push([made.length, fresh.hidden, ${mark}.textContent].join(" "));
-    says("hello", { resumed: false });
-    notes();
-    made.at(-1).dispatchEvent(new Event("error"));
-    made.at(-1).close();
-    looks();
+    const notes = () => seen.push([made.length, fresh.hidden, ${MARK}.textContent].join(" "));
+    comesBack();
+    await opens(1);
     says("hello", { resumed: true });
     notes();
+    made.at(-1).dispatchEvent(new Event("error"));
+    notes();
+    comesBack();
+    await opens(2);
+    says("hello", { resumed: true });
+    notes();
+    stream = 429;
     made.at(-1).close();
+    made.at(-1).dispatchEvent(new Event("error"));
+    await reads("Not live: too many browsers are");
+    notes();
     looks();
+    await opens(3);
     says("hello", { resumed: false });
     notes();
+    // The same person signed in again: the stream of the session before ends, and a new one opens.
     says("session_ended", { code: "unauthenticated" });
+    await opens(4);
+    session = 503;
+    comesBack();
+    await reads("Not live");
+    notes();
+    session = 401;
+    looks();
+    await reads("Signed out");
     looks();
     notes();
     return seen.join(", ");
   })()`);
-  holds(seen === "1 true Live, 2 true Live, 3 false Live, 3 false Signed out", `a list is live or says that it is not: ${seen}`);
+  const expected = [
+    "1 true Live", "1 true Not live, trying again", "2 true Live", "2 true Not live: too many browsers are",
+    "3 false Live", "4 false Not live", "4 false Signed out",
+  ];
+  holds(seen === expected.join(", "), `a list is live or says that it is not: ${seen}`);
   told("a list that was left is offered anew, and says when one is signed out");
 }
 
@@ -436,6 +507,7 @@ try {
   const desktop = await byLink();
   await decides(phone, desktop);
   await ends(phone, desktop);
+  await shares(desktop);
   await lives(desktop);
   await keeps(desktop);
   await checks(desktop);
