@@ -61,7 +61,7 @@ pub use member::MemberEdit;
 pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activated, Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected,
-    ExpectedVersion, Failing, History, Linted, NewPolicy, NewVersion, Page, PolicyEdit,
+    ExpectedVersion, Failing, History, KnownOrg, Linted, NewPolicy, NewVersion, Page, PolicyEdit,
     ProposalStanding, Tested, Text, Trial, Untested, bounded_effort, diff, lint, recorded_call,
 };
 pub use remembered::{REMEMBERED_FOR, Remembered};

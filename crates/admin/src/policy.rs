@@ -19,7 +19,7 @@ pub use proposal::ProposalStanding;
 pub use reading::{ActivePolicies, Page};
 pub use replaying::{History, recorded_call};
 pub use suites::{Failing, Tested, Trial, Untested, bounded_effort};
-pub use versions::{Linted, NewVersion, Text, diff, lint};
+pub use versions::{KnownOrg, Linted, NewVersion, Text, diff, lint};
 
 use model::{PolicyId, PolicyVersionId};
 use serde_json::{Value, json};

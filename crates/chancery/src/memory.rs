@@ -137,8 +137,9 @@ impl Office {
         let policy = operator.create_policy(NewPolicy::named(digest)).await;
         let policy = policy.map_err(OfficeError::of)?.object.id;
         let tools = self.gate.known_tools(self.org).await.map_err(OfficeError::of)?;
+        let known = operator.view().known(tools).await.map_err(OfficeError::of)?;
         let effort = policy::Effort::unbounded();
-        let linted = admin::lint(document.to_owned(), &tools, &effort).map_err(OfficeError::of)?;
+        let linted = admin::lint(document.to_owned(), &known, &effort).map_err(OfficeError::of)?;
         let version = operator.create_policy_version(NewVersion::of(policy, linted)).await;
         let version = version.map_err(OfficeError::of)?.object.id;
         let untested = operator.view().untested(policy, version).await.map_err(OfficeError::of)?;

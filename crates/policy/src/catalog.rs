@@ -1,10 +1,12 @@
 //! What an org has besides its policy, as far as judging a document asks for it: its tools and the
-//! people who may approve. It reads nothing; whoever keeps them answers.
+//! people who may approve, its agents. It reads nothing; whoever keeps them answers.
 
 use std::sync::Arc;
 
 use model::{Role, SideEffect};
 use serde_json::Value;
+
+use crate::call::Agent;
 
 /// The tools that an org has.
 pub trait Catalog {
@@ -23,10 +25,15 @@ pub struct KnownTool {
     pub side_effect: Option<SideEffect>,
 }
 
-/// The people of an org.
+/// The people and the agents of an org.
 pub trait Directory {
     /// Those who may approve at all; none where people are not known.
     fn approvers(&self) -> Option<Vec<Approver>>;
+
+    /// The agents in any order; empty where they are not known.
+    fn agents(&self) -> Vec<Agent> {
+        Vec::new()
+    }
 }
 
 /// A person who may approve.
@@ -38,7 +45,7 @@ pub struct Approver {
     pub role: Role,
 }
 
-/// An org of which neither tools nor people are known.
+/// An org of which neither tools nor people nor agents are known.
 #[derive(Debug, Clone, Copy)]
 pub struct Unknown;
 

@@ -108,6 +108,18 @@ codes! {
     ApprovalNobody = "approval_nobody",
     /// An approval that excludes whom the agent says that it acts for.
     ExcludesByReference = "excludes_by_reference",
+    /// A pattern that is found inside longer texts, where an outcome hangs on it.
+    UnanchoredMatch = "unanchored_match",
+    /// A start of a URL that ends inside its host.
+    OpenHost = "open_host",
+    /// An end of a domain without what stands before it.
+    OpenDomain = "open_domain",
+    /// `all` over a list that may be empty.
+    AllOfNone = "all_of_none",
+    /// A label that some agents do not have.
+    MissingLabel = "missing_label",
+    /// A destructive tool that a yes by the link of a mail lets run.
+    WeakAssurance = "weak_assurance",
     /// A rule that decided no call of the tests.
     UntestedRule = "untested_rule",
 }

@@ -4,10 +4,13 @@
 //! Nothing here is a guess: a finding is only made where patterns, a tool's schema or the decision
 //! procedure prove it, and an example is only given where the evaluator confirms it.
 
+mod assurance;
 mod budgets;
 mod conditions;
 mod constants;
 mod fields;
+mod labels;
+mod loose;
 mod people;
 mod reach;
 mod schema;
@@ -15,10 +18,12 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use model::{DecisionOutcome, SideEffect};
 
 use crate::{
-    call::Call,
+    call::{Agent, Call},
     catalog::{Catalog, Directory, KnownTool},
     document::{Document, Rule},
     effort::{Effort, EffortError},
@@ -74,31 +79,42 @@ fn judged(
 ) -> Vec<Finding> {
     let mut tools = catalog.tools();
     tools.sort_by(|left, right| left.name.cmp(&right.name));
+    let mut agents = directory.agents();
+    agents.sort_by(|left, right| left.name.cmp(&right.name));
     let policy = Policy::from(document.clone());
     let names: Vec<Option<Glob>> = tools.iter().map(|tool| Glob::parse(&tool.name).ok()).collect();
     let mut prover = Prover::new(&tools, MAX_CUBES, effort);
     let mut findings = Vec::new();
-    let mut reached = Vec::new();
+    let mut reached = BTreeSet::new();
     if document.default.outcome == DecisionOutcome::Allow {
         let message = "every call that no rule covers is allowed";
         findings.push(about(Code::DefaultAllow, Severity::Warning, "default", message));
     }
-    for (place, (rule, own)) in document.rules.iter().zip(&policy.document.rules).enumerate() {
+    let facts = Facts { document, policy: &policy, tools: &tools, names: &names, agents: &agents };
+    let rules = document.rules.iter().zip(&policy.document.rules).enumerate();
+    for (place, (rule, own)) in rules.clone() {
         if prover.is_ended() {
             break;
         }
-        let facts = Facts { document, policy: &policy, tools: &tools, names: &names };
         let mut report = Report { place, rule, own, facts, findings: &mut findings };
         patterns(&mut report);
         fields::shown(&mut report);
-        let is_reached = reach::is_reachable(&mut report, &mut prover);
-        if is_reached {
-            reached.push(rule);
+        if reach::is_reachable(&mut report, &mut prover) {
+            reached.insert(place);
             broad_allow(&mut report);
             conditions::can_fail(&mut report, &mut prover);
             conditions::always_true(&mut report, &mut prover);
         }
     }
+    // What is certainly wrong is proved first: all of this shares one bound of work.
+    for (place, (rule, own)) in rules.clone().filter(|(place, _)| reached.contains(place)) {
+        let mut report = Report { place, rule, own, facts, findings: &mut findings };
+        loose::check(&mut report, &mut prover);
+        labels::check(&mut report, &mut prover);
+        assurance::check(&mut report, &mut prover);
+    }
+    let reached: Vec<&Rule> =
+        rules.filter(|(place, _)| reached.contains(place)).map(|(_, (rule, _))| rule).collect();
     budgets::check(document, &reached, &mut findings);
     people::check(document, directory, &mut findings);
     constants::check(document, &mut findings);
@@ -115,6 +131,8 @@ struct Facts<'k> {
     tools: &'k [KnownTool],
     /// The tools' names as patterns, in the same order.
     names: &'k [Option<Glob>],
+    /// The agents by their names.
+    agents: &'k [Agent],
 }
 
 /// Findings about one rule.

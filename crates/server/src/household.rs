@@ -53,8 +53,9 @@ impl Household {
         let named = operator.create_policy(NewPolicy::named("demo")).await;
         let named = named.map_err(Failure::internal)?.object.id;
         let tools = core.gate.known_tools(org).await.map_err(Failure::internal)?;
+        let known = operator.view().known(tools).await.map_err(Failure::internal)?;
         let effort = policy::Effort::unbounded();
-        let linted = admin::lint(policy.to_owned(), &tools, &effort).map_err(Failure::internal)?;
+        let linted = admin::lint(policy.to_owned(), &known, &effort).map_err(Failure::internal)?;
         let version = operator.create_policy_version(NewVersion::of(named, linted)).await;
         let version = version.map_err(Failure::internal)?.object.id;
         let untested = operator.view().untested(named, version).await.map_err(Failure::internal)?;

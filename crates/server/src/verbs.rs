@@ -62,10 +62,10 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Check(what) => in_runtime(check::run(config, what)),
         Verb::Policy(Policy::Lint(what)) => match what.org {
             Some(org) => wired(config, async |wired| {
-                let tools = policy::tools_of(&wired.core, org_of(&wired.core, org.into()).await?);
-                policy::lint(&what, &tools.await?)
+                let known = policy::known_of(&wired.core, org_of(&wired.core, org.into()).await?);
+                policy::lint(&what, &known.await?)
             }),
-            None => policy::lint(&what, &policy::tools_in(what.tools.as_deref())?),
+            None => policy::lint(&what, &policy::known_in(what.tools.as_deref())?),
         },
         Verb::Policy(Policy::Test(what)) => policy::test(&what),
         Verb::Policy(Policy::Diff(what)) => policy::diff(&what),

@@ -5,12 +5,13 @@ use deed::Subject;
 use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
 use policy::{
-    Catalog, Diff, Document, DocumentError, Effort, Finding, KnownTool, Policy, Severity,
+    Agent, Approver, Catalog, Diff, Directory, Document, DocumentError, Effort, Finding, KnownTool,
+    Policy, Severity,
 };
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, thin};
-use crate::{OrgChange, OrgView, PolicyError, input};
+use crate::{AgentList, ChangeError, OrgChange, OrgView, PolicyError, input};
 
 /// How often a version is numbered again when others are made at the same time.
 const NUMBERINGS: u32 = 8;
@@ -87,12 +88,40 @@ impl Catalog for Tools<'_> {
     }
 }
 
-/// A document with what is to be said of it, judged against these tools where that takes no more
+/// The most agents that a document is judged against.
+const MOST_AGENTS: usize = 1_000;
+
+/// What an org has besides its policy, as far as documents are judged against it.
+#[derive(Debug, Clone, Default)]
+pub struct KnownOrg {
+    /// Its tools.
+    pub tools: Vec<KnownTool>,
+    /// Its agents.
+    pub agents: Vec<Agent>,
+}
+
+impl Catalog for KnownOrg {
+    fn tools(&self) -> Vec<KnownTool> {
+        self.tools.clone()
+    }
+}
+
+impl Directory for KnownOrg {
+    fn approvers(&self) -> Option<Vec<Approver>> {
+        None
+    }
+
+    fn agents(&self) -> Vec<Agent> {
+        self.agents.clone()
+    }
+}
+
+/// A document with what is to be said of it, judged against what there is where that takes no more
 /// than this effort: up to two seconds for a large document.
-pub fn lint(document: String, tools: &[KnownTool], effort: &Effort) -> Result<Linted, PolicyError> {
+pub fn lint(document: String, known: &KnownOrg, effort: &Effort) -> Result<Linted, PolicyError> {
     let judged = match policy::parse(&document) {
         Ok(parsed) => {
-            let findings = policy::lint_within(&parsed, &Tools(tools), &policy::Unknown, effort)?;
+            let findings = policy::lint_within(&parsed, known, known, effort)?;
             Ok((parsed, findings))
         }
         Err(invalid) => Err(invalid),
@@ -113,6 +142,18 @@ pub fn diff(
 }
 
 impl OrgView<'_> {
+    /// What documents of the org are judged against: these tools, and the newest of its agents.
+    pub async fn known(&self, tools: Vec<KnownTool>) -> Result<KnownOrg, ChangeError> {
+        let found = self.agents(&AgentList::default(), MOST_AGENTS).await?.items;
+        // The service itself has no labels, and sends what people asked for.
+        let agents = found.into_iter().filter(|agent| !agent.system).map(|agent| Agent {
+            name: agent.name,
+            labels: agent.labels,
+            ..Agent::new(agent.id)
+        });
+        Ok(KnownOrg { tools, agents: agents.collect() })
+    }
+
     /// A policy version of the org.
     pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
         let found = self.admin.parts.store.policy_version(self.org, id).await?;

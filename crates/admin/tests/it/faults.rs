@@ -39,7 +39,12 @@ async fn a_fault_is_not_taken_for_a_taken_name() {
         operator
             .create_policy_version(NewVersion::of(
                 created.policy.id,
-                lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap()
+                lint(
+                    document.to_owned(),
+                    &admin::KnownOrg::default(),
+                    &policy::Effort::unbounded()
+                )
+                .unwrap()
             ))
             .await
             .is_err()

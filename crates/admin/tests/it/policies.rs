@@ -2,8 +2,8 @@
 
 use act::ActError;
 use admin::{
-    Activation, ChangeError, CreatedOrg, Expected, NewPolicy, NewVersion, OrgChange, PolicyError,
-    lint,
+    Activation, ChangeError, CreatedOrg, Expected, KnownOrg, NewPolicy, NewVersion, OrgChange,
+    PolicyError, lint,
 };
 use ledger::{
     Entry, Needs, Request, Snapshot,
@@ -47,7 +47,10 @@ async fn enforce(operator: &OrgChange<'_>, version: &PolicyVersion) -> Activatio
 }
 
 fn of(policy: PolicyId, document: &str) -> NewVersion {
-    NewVersion::of(policy, lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap())
+    NewVersion::of(
+        policy,
+        lint(document.to_owned(), &KnownOrg::default(), &policy::Effort::unbounded()).unwrap(),
+    )
 }
 
 #[tokio::test]

@@ -160,7 +160,12 @@ impl Stranger {
         let document = "schema: 1\ndefault: { outcome: deny }\nrules: []\n";
         let new = NewVersion::of(
             policy,
-            admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
+            admin::lint(
+                document.to_owned(),
+                &admin::KnownOrg::default(),
+                &policy::Effort::unbounded(),
+            )
+            .unwrap(),
         );
         let version = operator.create_policy_version(new).await.unwrap().object.id;
         let proposal = proposed(house, org, (policy, version)).await;

@@ -142,7 +142,8 @@ async fn enforce(org: &OrgChange<'_>, document: &str) {
     let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
     let new = NewVersion::of(
         policy,
-        admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
+        admin::lint(document.to_owned(), &admin::KnownOrg::default(), &policy::Effort::unbounded())
+            .unwrap(),
     );
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());

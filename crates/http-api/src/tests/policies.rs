@@ -155,6 +155,31 @@ async fn a_rule_that_can_never_decide_is_an_error_too() {
 }
 
 #[tokio::test]
+async fn a_document_is_judged_against_the_labels_of_the_orgs_agents() {
+    let house = House::new().await;
+    let document = "schema: 1\ndefault: { outcome: deny }\nrules:\n  \
+                    - { id: night, match: shop.refund, outcome: allow, when: agent.labels.shift == 'night' }\n";
+    let lint = json!({ "document": document });
+    let linted = post(&house, "/v1/policies/lint", lint.clone()).await;
+    let found = &linted.body["lint"][0];
+    assert_eq!((&found["code"], &found["severity"]), (&json!("missing_label"), &json!("warning")));
+    let message = found["message"].as_str().unwrap();
+    assert!(message.contains("have no label `shift`"), "{message}");
+    let named = message.matches('`').count();
+    assert!(named >= 4, "the agents are named: {message}");
+    for agent in get(&house, "/v1/agents").await.body["data"].as_array().unwrap() {
+        if agent["system"] == json!(true) {
+            continue;
+        }
+        let path = format!("/v1/agents/{}", agent["id"].as_str().unwrap());
+        let labelled = post(&house, &path, json!({ "labels": { "shift": "day" } })).await;
+        assert_eq!(labelled.status, 200, "{}", labelled.body);
+    }
+    let linted = post(&house, "/v1/policies/lint", lint).await;
+    assert_eq!(linted.body["lint"], json!([]));
+}
+
+#[tokio::test]
 async fn versions_are_numbered_listed_by_pages_and_expect_their_parent() {
     let house = House::new().await;
     let (id, first) = policy(&house, "strict", DENY_ALL).await;

@@ -95,6 +95,7 @@ const fn wanted(function: Function) -> Option<&'static str> {
         Function::ToInt => Some("a whole number such as `12`"),
         Function::ToDouble => Some("a number such as `0.5`"),
         Function::EmailDomain => Some("an address such as `ann@example.org`"),
+        Function::UrlHost => Some("a URL such as `https://api.example.org/v1`"),
         Function::Part(_) => Some("a time zone such as `Europe/Vienna` or `+02:00`"),
         Function::Size
         | Function::StartsWith

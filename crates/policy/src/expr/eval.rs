@@ -3,6 +3,7 @@
 mod apply;
 mod convert;
 mod time;
+mod url;
 
 use super::{
     ast::{Access, Expr, Fold, Junction, Kind, Span},

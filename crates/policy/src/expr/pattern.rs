@@ -6,6 +6,9 @@ use std::{
     sync::Arc,
 };
 
+#[cfg(feature = "prover")]
+use regex_syntax::hir::{Class, Hir, HirKind};
+
 use regex_automata::{
     meta::{BuildError, Builder, Config, Regex},
     nfa::thompson::WhichCaptures,
@@ -61,6 +64,36 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
+    /// Whether longer texts pass than those that it describes.
+    #[cfg(feature = "prover")]
+    pub(crate) fn is_open(&self) -> bool {
+        let (before, after) = self.opens();
+        before || after
+    }
+
+    /// Whether anything may stand before what it describes, and behind it, although it does not say
+    /// so by `.*`.
+    #[cfg(feature = "prover")]
+    pub(crate) fn opens(&self) -> (bool, bool) {
+        let config = syntax::Config::new().nest_limit(MAX_DEPTH);
+        let Ok(parsed) = syntax::parse_with(&self.text, &config) else { return (false, false) };
+        let looks = parsed.properties();
+        let before = !looks.look_set_prefix().contains_anchor_haystack();
+        let after = !looks.look_set_suffix().contains_anchor_haystack();
+        let says = |part: Option<&str>| part.is_some_and(|part| part == ".*" || part == ".+");
+        let (first, last) = (self.text.get(..2), self.text.len().checked_sub(2));
+        (before && !says(first), after && !says(last.and_then(|at| self.text.get(at..))))
+    }
+
+    /// The shortest text that it describes, or one that is nearly so; whoever uses it asks whether it
+    /// matches.
+    #[cfg(feature = "prover")]
+    pub(crate) fn example(&self) -> String {
+        let config = syntax::Config::new().nest_limit(MAX_DEPTH);
+        let parsed = syntax::parse_with(&self.text, &config);
+        parsed.map_or_else(|_| String::new(), |parsed| example(&parsed))
+    }
+
     /// The expression as it is written.
     #[cfg(feature = "prover")]
     pub(crate) fn as_str(&self) -> &str {
@@ -101,6 +134,39 @@ impl Patterns {
         rest.ok_or(PatternError::TooMany)?;
         Ok(Arc::clone(free.insert(Arc::new(Pattern { text: text.into(), regex }))))
     }
+}
+
+/// A text of the parsed expression. Repeated parts stand there as often as they must, once at least, up
+/// to what a pattern may have bytes.
+#[cfg(feature = "prover")]
+fn example(parsed: &Hir) -> String {
+    match parsed.kind() {
+        HirKind::Empty | HirKind::Look(_) => String::new(),
+        HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
+        HirKind::Class(class) => letter(class).map(String::from).unwrap_or_default(),
+        HirKind::Repetition(repetition) => {
+            let times = usize::try_from(repetition.min.max(1)).unwrap_or(1);
+            example(&repetition.sub).repeat(times.min(MAX_BYTES))
+        }
+        HirKind::Capture(capture) => example(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(example).collect(),
+        HirKind::Alternation(parts) => parts.first().map(example).unwrap_or_default(),
+    }
+}
+
+/// A letter of the class, one that people know where there is one.
+#[cfg(feature = "prover")]
+fn letter(class: &Class) -> Option<char> {
+    let ranges: Vec<(char, char)> = match class {
+        Class::Unicode(class) => class.iter().map(|it| (it.start(), it.end())).collect(),
+        Class::Bytes(class) => {
+            class.iter().map(|it| (char::from(it.start()), char::from(it.end()))).collect()
+        }
+    };
+    let known = ['a', '1', 'A', '-', ' '].into_iter();
+    let mut known =
+        known.filter(|letter| ranges.iter().any(|(from, to)| (from..=to).contains(&letter)));
+    known.next().or(ranges.first().map(|(from, _)| *from))
 }
 
 /// Compiles the pattern, and gives it room for matching that is in proportion to its size: a fixed

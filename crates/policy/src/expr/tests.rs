@@ -267,6 +267,42 @@ fn money_is_exact() {
 }
 
 #[test]
+fn a_url_that_two_readers_could_take_for_two_hosts_has_none() {
+    let urls = [
+        "api.example.org/v1",
+        "//api.example.org/v1",
+        "mailto:ann@example.org",
+        "https:///v1",
+        "https://",
+        "https://api.example.org@evil.test/",
+        "https://evil.test\\@api.example.org/",
+        "https:/\\evil.test/",
+        "https://api.example.org\\.evil.test/",
+        "https://api.exam\tple.org/",
+        " https://api.example.org/",
+        "https://api.example.org%2eevil.test/",
+        "https://\u{ff41}pi.example.org/",
+        "https://api\u{3002}example.org/",
+        "https://api.example.org:80a/",
+        "https://api.example.org:99999/",
+        "https://127.1/",
+        "https://0x7f000001/",
+        "https://2130706433/",
+        "https://0177.0.0.1/",
+        "https://127.0.0.1./",
+        "https://[::ffff:10.0.0.7]/",
+        "https://[10.0.0.7]/",
+        "https://[::1/",
+        "1https://api.example.org/",
+    ];
+    for url in urls {
+        let args = json!({ "url": url });
+        let failed = "urlHost(args.url): `urlHost` cannot read the value";
+        check_all(&args, &[("urlHost(args.url)", failed)]);
+    }
+}
+
+#[test]
 fn texts_have_the_functions_of_the_table() {
     let args = json!({"email": "Ann@Sub.Example.ORG", "note": "grüße"});
     check_all(
@@ -282,6 +318,12 @@ fn texts_have_the_functions_of_the_table() {
                 "emailDomain('a@b@c.org')",
                 "emailDomain('a@b@c.org'): `emailDomain` cannot read the value",
             ),
+            ("urlHost('https://API.Example.org:8443/v1?u=https://evil.test')", "'api.example.org'"),
+            (
+                "urlHost('http://[2001:DB8::1]:80') + urlHost('ftp://10.0.0.7')",
+                "'2001:db8::110.0.0.7'",
+            ),
+            ("urlHost('https://api.example.org')", "'api.example.org'"),
             ("args.email.matches('^[A-Z][a-z]+@')", "true"),
             (
                 "args.email.matches(args.note)",

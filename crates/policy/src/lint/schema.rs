@@ -28,6 +28,34 @@ pub(super) fn fits(schema: &Value, value: &Value) -> bool {
     })
 }
 
+/// Whether what stands at this place of the arguments certainly fits what the schema says of the place.
+pub(super) fn fits_at(schema: &Value, path: &[&str], args: &Value) -> bool {
+    let Some((name, rest)) = path.split_first() else { return fits(schema, args) };
+    let value = args.get(name).unwrap_or(&Value::Null);
+    match schema.get("properties").and_then(|properties| properties.get(name)) {
+        Some(part) => fits_at(part, rest, value),
+        None => schema.get("additionalProperties").is_none_or(|others| fits(others, value)),
+    }
+}
+
+/// The schema without its `format`s.
+pub(super) fn without_formats(schema: &Value) -> Value {
+    let Value::Object(members) = schema else { return schema.clone() };
+    let kept = members.iter().filter(|(keyword, _)| *keyword != "format");
+    let kept = kept.map(|(keyword, part)| {
+        let part = match (keyword.as_str(), part) {
+            // The members of these are names, and may be called like a keyword.
+            ("properties" | "$defs", Value::Object(parts)) => {
+                parts.iter().map(|(name, part)| (name.clone(), without_formats(part))).collect()
+            }
+            ("items" | "additionalProperties", part) => without_formats(part),
+            (_, part) => part.clone(),
+        };
+        (keyword.clone(), part)
+    });
+    kept.collect()
+}
+
 fn has_type(wanted: &Value, value: &Value) -> bool {
     let is_one = |name: &str| match name {
         "null" => value.is_null(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::lint;
 use crate::{
-    STARTER,
+    Agent, STARTER,
     catalog::{Approver, Catalog, Directory, KnownTool, Unknown},
     parse,
 };
@@ -253,6 +253,7 @@ fn constants_that_nothing_can_read_are_errors_with_their_place() {
         ("now.getHours('Europe/Viena') < 7", "13: `Europe/Viena` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
         ("timestamp('2026-10-01T00:00:00Z').getDate('+2:00') < 7", "42: `+2:00` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
         ("emailDomain('example.org') == args.domain", "12: `example.org` can never be read; expected an address such as `ann@example.org`"),
+        ("urlHost('api.example.org') == args.host", "8: `api.example.org` can never be read; expected a URL such as `https://api.example.org/v1`"),
         ("args.n > 9223372036854775807 + 1", "9: this can never have a value: the result is out of range"),
         ("has(args.at) && args.at == 'x' || now > timestamp('soon') + duration('1h')", "50: `soon` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
     ];
@@ -299,6 +300,220 @@ fn the_starter_policy_is_clean() {
     let found: Vec<_> = found.iter().map(|it| (it.code.as_str(), it.severity.as_str())).collect();
     // Of the default and of the two rules that ask a person.
     assert_eq!(found, [("excludes_by_reference", "info"); 3]);
+}
+
+/// The findings of some codes for rules over the tool `web.get`, whose schema is known, each with its
+/// example.
+fn loose(rules: &str) -> Vec<String> {
+    let schema = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": {
+            "url": { "type": "string", "format": "uri" },
+            "host": { "type": "string" },
+            "format": { "type": "string" },
+            "code": { "type": "string", "maxLength": 3 },
+            "to": { "type": "array", "items": { "type": "string" } },
+            "some": { "type": "array", "minItems": 1, "items": { "type": "string" } },
+        },
+    });
+    let tools = Tools(vec![tool("web.get", SideEffect::Write, schema)]);
+    let document =
+        parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\nrules:\n{rules}")).unwrap();
+    let found = lint(&document, &tools, &Unknown);
+    let told = found.iter().filter(|finding| {
+        let code = finding.code.as_str();
+        code.starts_with("open_") || code == "unanchored_match" || code == "all_of_none"
+    });
+    told.map(|finding| {
+        let example =
+            finding.example.as_ref().map_or_else(String::new, |call| call.args.to_string());
+        format!("{}:{} {} {example}", finding.line, finding.column, finding.code.as_str())
+    })
+    .collect()
+}
+
+/// The same for one condition of a rule that allows.
+fn loose_when(when: &str) -> Vec<String> {
+    let text = serde_json::to_string(when).unwrap();
+    loose(&format!("- {{ id: a, match: web.get, outcome: allow, when: {text} }}"))
+}
+
+#[test]
+fn a_condition_that_is_read_too_loosely_is_told_with_the_call_that_gets_through() {
+    #[rustfmt::skip]
+    let table = [
+        ("args.url.startsWith('https://api.shop.example')", r#"open_host {"url":"https://api.shop.example.evil.test/"}"#),
+        ("args.url.startsWith('https://api.shop.example:8443')", r#"open_host {"url":"https://api.shop.example:8443@evil.test/"}"#),
+        ("args.url.lowerAscii().startsWith('https://api.')", r#"open_host {"url":"https://api.evil.test/"}"#),
+        ("args.host.endsWith('shop.example')", r#"open_domain {"host":"evilshop.example"}"#),
+        ("emailDomain(args.host).endsWith('shop.example')", r#"open_domain {"host":"x@evilshop.example"}"#),
+        (r"args.host.matches('api\\.shop\\.example')", r#"unanchored_match {"host":"api.shop.example.evil.test"}"#),
+        (r"args.host.matches('^api\\.shop\\.example')", r#"unanchored_match {"host":"api.shop.example.evil.test"}"#),
+        (r"args.host.matches('api\\.shop\\.example$')", r#"unanchored_match {"host":"evil-api.shop.example"}"#),
+        (r"args.host.matches('(?m)^api\\.shop\\.example$')", r#"unanchored_match {"host":"evil\napi.shop.example\nevil"}"#),
+        (r"args.host.matches('^[a-z]+\\.(eu|us)\\d{2}\\.shop\\.example')", r#"unanchored_match {"host":"a.eu11.shop.example.evil.test"}"#),
+        ("args.host == 'a.example' || args.host.matches('b')", r#"unanchored_match {"host":"b.evil.test"}"#),
+        ("args.to.all(a, emailDomain(a) == 'shop.example')", r#"all_of_none {"to":[]}"#),
+        ("args.to.exists(a, a.endsWith('shop.example'))", r#"open_domain {"to":["evilshop.example"]}"#),
+        ("args.some.all(a, a.endsWith('shop.example'))", r#"open_domain {"some":["evilshop.example"]}"#),
+        ("args.?url.orValue('').startsWith('https://x')", r#"open_host {"url":"https://x.evil.test/"}"#),
+        ("args.format.endsWith('shop.example')", r#"open_domain {"format":"evilshop.example"}"#),
+    ];
+    for (when, expected) in table {
+        let found = loose_when(when);
+        let [told] = found.as_slice() else { panic!("{when}: {found:?}") };
+        let (place, told) = told.split_once(' ').unwrap();
+        assert!(place.starts_with("4:"), "{when}: {place}");
+        assert_eq!(told, expected, "{when}");
+    }
+}
+
+#[test]
+fn a_condition_that_says_all_of_what_it_means_is_not_told() {
+    for when in [
+        "args.url.startsWith('https://api.shop.example/')",
+        "args.url.startsWith('https://')",
+        "urlHost(args.url) == 'api.shop.example'",
+        "args.host.endsWith('.shop.example') || args.host == 'shop.example'",
+        "args.host.endsWith('@shop.example')",
+        "args.host.endsWith('shop')",
+        r"args.host.matches('^api\\.shop\\.example$')",
+        r"args.host.matches('^(a|b)\\.example$')",
+        r"args.host.matches('^api\\..*')",
+        "args.host.matches('^[a-z.]+$')",
+        "args.code.matches('^[A-Z]{3}$')",
+        "size(args.to) > 0 && args.to.all(a, emailDomain(a) == 'shop.example')",
+        "args.some.all(a, emailDomain(a) == 'shop.example')",
+        "args.to.exists(a, a == 'x')",
+        // What holds beside it leaves no such call.
+        "args.url.startsWith('https://api.shop.example') && urlHost(args.url) == 'api.shop.example'",
+        "args.code.matches('AB') && args.code == 'AB'",
+    ] {
+        assert_eq!(loose_when(when), [""; 0], "{when}");
+    }
+}
+
+#[test]
+fn a_loose_condition_is_told_where_it_lets_through_and_nowhere_else() {
+    let start = "args.url.startsWith('https://shop.example')";
+    let rule = |id: &str, outcome: &str, when: &str| {
+        format!("- {{ id: {id}, match: web.get, outcome: {outcome}, when: \"{when}\" }}\n")
+    };
+    let all = |outcome: &str| format!("- {{ id: rest, match: web.get, outcome: {outcome} }}\n");
+    let look_alike = r#"open_host {"url":"https://shop.example.evil.test/"}"#;
+    let not = format!("!{start}");
+    for (rules, told) in [
+        // A denial that covers more than it seems lets nothing through, one that covers less does.
+        (rule("a", "deny", start) + &all("allow"), None),
+        (rule("a", "deny", &not) + &all("allow"), Some(look_alike)),
+        (rule("a", "deny", &not) + &all("deny"), None),
+        // To ask a person is less than to deny, and more than to allow.
+        (rule("a", "require_approval", start) + &all("deny"), Some(look_alike)),
+        (rule("a", "require_approval", start) + &all("allow"), None),
+        (rule("a", "require_approval", &not) + &all("allow"), Some(look_alike)),
+        (rule("a", "allow", start) + &all("require_approval"), Some(look_alike)),
+        (rule("a", "allow", start) + &all("allow"), None),
+        // A rule above takes the look-alike.
+        (rule("b", "deny", "args.url.contains('evil')") + &rule("a", "allow", start), None),
+    ] {
+        let found = loose(&rules);
+        let told_of: Vec<&str> =
+            found.iter().filter_map(|line| line.split_once(' ')).map(|(_, told)| told).collect();
+        assert_eq!(told_of, told.as_slice(), "{rules}");
+    }
+}
+
+struct Agents(Vec<Agent>);
+
+impl Directory for Agents {
+    fn approvers(&self) -> Option<Vec<Approver>> {
+        None
+    }
+
+    fn agents(&self) -> Vec<Agent> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused() {
+    let agent = |number: u8, name: &str, labels: &[(&str, &str)]| {
+        let id = format!("agt_0000000000000000000000000{number}").parse().unwrap();
+        let labels = labels.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Agent { name: name.to_owned(), labels: labels.collect(), ..Agent::new(id) }
+    };
+    let told = |when: &str, agents: &[Agent]| -> Vec<String> {
+        let text = serde_json::to_string(when).unwrap();
+        let rules =
+            format!("- {{ id: a, match: fs.read, outcome: require_approval, when: {text} }}");
+        let document =
+            parse(&format!("schema: 1\ndefault: {{ outcome: allow }}\nrules:\n{rules}")).unwrap();
+        let found = lint(&document, &Unknown, &Agents(agents.to_vec()));
+        let found = found.iter().filter(|finding| finding.code.as_str() == "missing_label");
+        found
+            .map(|finding| {
+                let example = finding.example.as_ref().unwrap();
+                format!("{} {} by {}", finding.message, example.args, example.agent.name)
+            })
+            .collect()
+    };
+    let labelled = agent(1, "build", &[("env", "test")]);
+    let bare = agent(2, "night", &[("team", "ops")]);
+    let when = "args.path.startsWith('/etc/') && agent.labels.env != 'test'";
+    assert_eq!(
+        told(when, &[labelled.clone(), bare.clone()]),
+        ["`night` has no label `env`, and calls for which it is read are refused: write \
+          `has(agent.labels.env) && …` before it, or set the label {\"path\":\"/etc/x\"} by night"]
+    );
+    let many: Vec<Agent> = (2..8).map(|number| agent(number, &format!("n{number}"), &[])).collect();
+    let [message] = told(when, &many).try_into().unwrap();
+    assert!(message.starts_with("`n2`, `n3`, `n4` and 3 more have no label `env`"), "{message}");
+    for (when, agents) in [
+        (when, vec![labelled.clone()]),
+        (when, Vec::new()),
+        ("has(agent.labels.env) && agent.labels.env != 'test'", vec![bare.clone()]),
+        ("agent.labels.?env.orValue('') != 'test'", vec![bare.clone()]),
+        // It is never got to for the agent that lacks it.
+        ("agent.name == 'build' && agent.labels.env != 'test'", vec![labelled, bare]),
+    ] {
+        assert_eq!(told(when, &agents), [""; 0], "{when}");
+    }
+}
+
+#[test]
+fn a_destructive_tool_that_the_link_of_a_mail_lets_run_is_told() {
+    let told = |rules: &str| -> Vec<String> {
+        let document =
+            parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\nrules:\n{rules}")).unwrap();
+        let found = lint(&document, &shop(), &Unknown);
+        let found = found.iter().filter(|finding| finding.code.as_str() == "weak_assurance");
+        found
+            .map(|finding| {
+                let tool = finding.example.as_ref().map(|call| call.tool.as_str());
+                format!("{} {}", finding.rule.as_deref().unwrap(), tool.unwrap())
+            })
+            .collect()
+    };
+    let asks = "outcome: require_approval";
+    for rules in [
+        format!("- {{ id: a, match: crm.delete_customer, {asks} }}"),
+        format!("- {{ id: a, match: 'crm.*', {asks}, approval: {{ count: 2 }} }}"),
+        format!("- {{ id: a, match: '*', {asks}, when: \"call.side_effect == 'destructive'\" }}"),
+        format!("- {{ id: a, match: 'crm.*', {asks}, when: args.sure == true }}"),
+    ] {
+        assert_eq!(told(&rules), ["a crm.delete_customer"], "{rules}");
+    }
+    for rules in [
+        format!("- {{ id: a, match: 'crm.*', {asks}, approval: {{ assurance: session }} }}"),
+        format!("- {{ id: a, match: 'pay.*', {asks} }}"),
+        format!("- {{ id: a, match: '*', {asks}, when: call.tool_changed }}"),
+        format!("- {{ id: a, match: '*', {asks}, when: \"call.side_effect == 'write'\" }}"),
+        format!(
+            "- {{ id: d, match: crm.delete_customer, outcome: deny }}\n- {{ id: a, match: 'crm.*', {asks} }}"
+        ),
+    ] {
+        assert_eq!(told(&rules), [""; 0], "{rules}");
+    }
 }
 
 /// Lints rules with the people that there are and shows the examples.

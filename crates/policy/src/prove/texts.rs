@@ -67,7 +67,7 @@ pub(super) fn instances(passes: &[Test]) -> Vec<String> {
         start.ends_with(head).then(|| format!("{start}{tail}"))
     }));
     let plain = passes.iter().filter_map(|test| match test {
-        Test::Regex(regex) => Some(regex.as_str().trim_matches(['^', '$']).replace('\\', "")),
+        Test::Regex(regex) => Some(regex.example()),
         Test::Glob(_) => None,
     });
     texts.extend(plain);

@@ -172,6 +172,7 @@ fn inputs(function: Function, value: &Scalar) -> Vec<Scalar> {
         (Function::LowerAscii | Function::ToText, Value::Text(_))
         | (Function::ToDouble, Value::Int(_)) => vec![value.clone()],
         (Function::EmailDomain, Value::Text(domain)) => vec![text(format!("someone@{domain}"))],
+        (Function::UrlHost, Value::Text(host)) => vec![text(format!("https://{host}/"))],
         (Function::ToDecimal, Value::Decimal(amount)) => vec![text(amount.to_string())],
         (Function::ToInt, Value::Int(number)) => vec![value.clone(), text(number.to_string())],
         (Function::ToDouble, Value::Double(number)) => {

@@ -4,7 +4,7 @@ mod judge;
 mod recorded;
 mod report;
 
-pub(super) use judge::{diff, lint, test, tools_in};
+pub(super) use judge::{diff, known_in, lint, test};
 pub(super) use recorded::{explain, replay};
 
 use std::{
@@ -13,10 +13,12 @@ use std::{
 };
 
 use act::Changed;
-use admin::{Activated, Activation, Expected, Linted, NewPolicy, NewVersion, PolicyError};
+use admin::{
+    Activated, Activation, Expected, KnownOrg, Linted, NewPolicy, NewVersion, PolicyError,
+};
 use ledger::record::{PolicyMode, Proposal};
 use model::{OrgId, PolicyId, causes};
-use policy::{DocumentError, KnownTool, Severity};
+use policy::{DocumentError, Severity};
 
 use super::{accounts::policy_failure, org_of, stem};
 use crate::{
@@ -26,15 +28,17 @@ use crate::{
     print,
 };
 
-/// The tools that the service can run for an org.
-pub(super) async fn tools_of(core: &Core, org: OrgId) -> Result<Vec<KnownTool>, Failure> {
+/// What the documents of an org are judged against.
+pub(super) async fn known_of(core: &Core, org: OrgId) -> Result<KnownOrg, Failure> {
     let tools = core.gate.known_tools(org).await;
-    tools.map_err(|error| Failure::internal(causes(&error)))
+    let tools = tools.map_err(|error| Failure::internal(causes(&error)))?;
+    let known = core.operator(org).view().known(tools).await;
+    known.map_err(|error| Failure::internal(causes(&error)))
 }
 
 pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
     let org = org_of(core, what.org).await?;
-    let linted = judge::linted(&what.file, &tools_of(core, org).await?)?;
+    let linted = judge::linted(&what.file, &known_of(core, org).await?)?;
     if !consents(&what.file, &linted, what.yes)? {
         print::complaint("nothing was changed");
         return Ok(Exit::FoundBad);

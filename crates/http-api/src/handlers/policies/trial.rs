@@ -45,7 +45,8 @@ async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, CallError> {
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let judge = move |effort: &_| admin::lint(document, &tools, effort);
+    let known = app.admin.view(&caller).known(tools).await?;
+    let judge = move |effort: &_| admin::lint(document, &known, effort);
     let linted = app.trials.run(caller.org(), judge).await??;
     Ok(Reply::ok(&LintView::from(&linted)))
 }

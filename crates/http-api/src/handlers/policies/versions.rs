@@ -57,7 +57,8 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let judge = move |effort: &_| admin::lint(document, &tools, effort);
+    let known = app.admin.view(&caller).known(tools).await?;
+    let judge = move |effort: &_| admin::lint(document, &known, effort);
     let document = app.trials.run(caller.org(), judge).await??;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };

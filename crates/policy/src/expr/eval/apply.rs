@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use super::{convert, time};
+use super::{convert, time, url};
 use crate::expr::{
     failure::Cause,
     functions::Function,
@@ -162,6 +162,9 @@ pub(super) fn function<'v>(
         }
         Function::EmailDomain => convert::email_domain(text(name, &first)?)
             .map(|domain| Value::Text(Cow::Owned(domain)))
+            .ok_or(Cause::BadInput { name }),
+        Function::UrlHost => url::host(text(name, &first)?)
+            .map(|host| Value::Text(Cow::Owned(host)))
             .ok_or(Cause::BadInput { name }),
         Function::ToInt
         | Function::ToDouble

@@ -3,6 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use admin::KnownOrg;
 use policy::{CaseResult, Certainty, DocumentError, Finding, KnownTool, Policy, Severity};
 use serde_json::{Value, json};
 
@@ -14,9 +15,9 @@ use crate::{
     verbs::read_text,
 };
 
-pub(in crate::verbs) fn lint(what: &LintPolicy, tools: &[KnownTool]) -> Result<Exit, Failure> {
+pub(in crate::verbs) fn lint(what: &LintPolicy, known: &KnownOrg) -> Result<Exit, Failure> {
     let name = what.file.display().to_string();
-    let linted = linted(&what.file, tools)?;
+    let linted = linted(&what.file, known)?;
     let mut lines: Vec<_> =
         linted.findings().iter().map(|finding| format!("{name}:{finding}")).collect();
     if let (true, Some(digest)) = (linted.is_valid(), linted.digest()) {
@@ -37,8 +38,8 @@ pub(in crate::verbs) fn lint(what: &LintPolicy, tools: &[KnownTool]) -> Result<E
 }
 
 /// A file's document with what is to be said of it.
-pub(super) fn linted(file: &Path, tools: &[KnownTool]) -> Result<admin::Linted, Failure> {
-    let linted = admin::lint(read_text(file)?, tools, &policy::Effort::unbounded());
+pub(super) fn linted(file: &Path, known: &KnownOrg) -> Result<admin::Linted, Failure> {
+    let linted = admin::lint(read_text(file)?, known, &policy::Effort::unbounded());
     linted.map_err(|error| crate::verbs::accounts::policy_failure(&error))
 }
 
@@ -153,8 +154,13 @@ fn unusable<T>(file: &Path, invalid: &DocumentError) -> Option<T> {
     None
 }
 
+/// The tools of a file are what is known, where there is one.
+pub(in crate::verbs) fn known_in(file: Option<&Path>) -> Result<KnownOrg, Failure> {
+    Ok(KnownOrg { tools: tools_in(file)?, agents: Vec::new() })
+}
+
 /// The tools of a file as `GET /v1/tools` answers them, none without a file.
-pub(in crate::verbs) fn tools_in(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
+fn tools_in(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
     let wrong = || {
         let file = file.display();
