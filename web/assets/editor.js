@@ -49,12 +49,19 @@ const lead = (line, column) => {
   field.scrollTop = (line - 5) * parseFloat(getComputedStyle(field).lineHeight);
 };
 
-const finding = ({ severity, line, column, rule, message }) => {
+const finding = ({ severity, line, column, rule, message, example }) => {
   const row = document.createElement("li");
   const link = make("button", `Line ${line}, column ${column}`, { type: "button", className: "link" });
   link.addEventListener("click", () => lead(line, column));
   const said = document.createElement("span");
   said.append(link, rule === null ? ": " : `, rule ${seen(rule)}: `, make("bdi", seen(message)));
+  if (example) {
+    const such = make("span", "For example ", { className: "small" });
+    const call = make("code", "");
+    call.append(make("bdi", seen(`${example.tool} ${JSON.stringify(example.args)}`)));
+    such.append(call);
+    said.append(" ", such);
+  }
   row.append(badge(severity), said);
   return row;
 };

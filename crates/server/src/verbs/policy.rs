@@ -87,7 +87,7 @@ fn consents(file: &Path, linted: &Linted, yes: bool) -> Result<bool, Failure> {
         return Err(policy_failure(&PolicyError::Invalid(DocumentError { findings })));
     }
     for finding in linted.findings() {
-        print::complaint(format!("{}:{finding}", file.display()));
+        print::complaint(judge::in_lines(&file.display().to_string(), finding));
     }
     let warns = linted.findings().iter().any(|finding| finding.severity == Severity::Warning);
     if yes || !warns {

@@ -19,7 +19,7 @@ pub(in crate::verbs) fn lint(what: &LintPolicy, known: &KnownOrg) -> Result<Exit
     let name = what.file.display().to_string();
     let linted = linted(&what.file, known)?;
     let mut lines: Vec<_> =
-        linted.findings().iter().map(|finding| format!("{name}:{finding}")).collect();
+        linted.findings().iter().map(|finding| in_lines(&name, finding)).collect();
     if let (true, Some(digest)) = (linted.is_valid(), linted.digest()) {
         lines.push(format!("{name}: no errors; digest {digest}"));
     }
@@ -177,6 +177,14 @@ fn tools_in(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
         })
     };
     listed.iter().map(|it| tool(it).ok_or_else(wrong)).collect()
+}
+
+/// A finding at its place in the file, and the call that shows it in a line of its own.
+pub(super) fn in_lines(file: &str, finding: &Finding) -> String {
+    let example = finding.example.as_ref();
+    let example = example.map(|call| format!("    for example: {} {}", call.tool, call.args));
+    let lines = [Some(format!("{file}:{finding}")), example];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 fn case_of(finding: &Finding) -> Case {
