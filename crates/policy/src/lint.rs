@@ -31,7 +31,7 @@ use crate::{
     expr::hint,
     glob::Glob,
     policy::Policy,
-    prove::{self, First, Prover, first},
+    prove::{self, First, Prover, Want, first},
     tree::Mark,
 };
 
@@ -181,9 +181,29 @@ impl<'k> Report<'_, 'k> {
         self.facts.policy.document.rules.get(..self.place).unwrap_or_default()
     }
 
+    /// What would become of the call without the rule, and without those above it.
+    fn below(&self, call: &Call) -> DecisionOutcome {
+        let document = &self.facts.policy.document;
+        let rest = document.rules.get(self.place + 1..).unwrap_or_default();
+        let ends = |rule: &&Rule| rule.covers(&call.tool) && rule.comes_to(call) != Want::False;
+        rest.iter().find(ends).map_or(document.default.outcome, |rule| match rule.comes_to(call) {
+            Want::Fails => DecisionOutcome::Deny,
+            Want::True | Want::False => rule.outcome,
+        })
+    }
+
     /// Whether the rule's own condition comes to this for the call, which it covers.
-    fn comes_to(&self, sample: &Call, want: prove::Want) -> bool {
+    fn comes_to(&self, sample: &Call, want: Want) -> bool {
         self.own.covers(&sample.tool) && self.own.comes_to(sample) == want
+    }
+}
+
+/// How much an outcome holds a call up.
+const fn strictness(outcome: DecisionOutcome) -> u8 {
+    match outcome {
+        DecisionOutcome::Allow => 0,
+        DecisionOutcome::RequireApproval => 1,
+        DecisionOutcome::Deny => 2,
     }
 }
 

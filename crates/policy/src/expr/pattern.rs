@@ -1,5 +1,7 @@
 //! The regular expressions of a document: each compiled once, all of them within one bound.
 
+#[cfg(feature = "prover")]
+use std::sync::OnceLock;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     fmt,
@@ -32,6 +34,17 @@ const MIN_SIZE: usize = 8 << 10;
 pub(crate) struct Pattern {
     text: Box<str>,
     regex: Regex,
+    #[cfg(feature = "prover")]
+    made_of: OnceLock<MadeOf>,
+}
+
+/// What only proofs ask of a pattern.
+#[cfg(feature = "prover")]
+struct MadeOf {
+    /// Whether anything may stand before what it describes, and behind it, although it does not say
+    /// so by `.*`.
+    opens: (bool, bool),
+    example: String,
 }
 
 /// The patterns that a document has so far.
@@ -59,39 +72,37 @@ pub(super) enum PatternError {
 }
 
 impl Pattern {
+    fn of(text: &str, regex: Regex) -> Self {
+        Self {
+            text: text.into(),
+            regex,
+            #[cfg(feature = "prover")]
+            made_of: OnceLock::new(),
+        }
+    }
+
     /// Whether the expression is found in the text.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
 
-    /// Whether longer texts pass than those that it describes.
-    #[cfg(feature = "prover")]
-    pub(crate) fn is_open(&self) -> bool {
-        let (before, after) = self.opens();
-        before || after
-    }
-
-    /// Whether anything may stand before what it describes, and behind it, although it does not say
-    /// so by `.*`.
+    /// Whether longer texts pass than those that it describes: with something before, with something
+    /// behind. One that says so by `.*` describes them.
     #[cfg(feature = "prover")]
     pub(crate) fn opens(&self) -> (bool, bool) {
-        let config = syntax::Config::new().nest_limit(MAX_DEPTH);
-        let Ok(parsed) = syntax::parse_with(&self.text, &config) else { return (false, false) };
-        let looks = parsed.properties();
-        let before = !looks.look_set_prefix().contains_anchor_haystack();
-        let after = !looks.look_set_suffix().contains_anchor_haystack();
-        let says = |part: Option<&str>| part.is_some_and(|part| part == ".*" || part == ".+");
-        let (first, last) = (self.text.get(..2), self.text.len().checked_sub(2));
-        (before && !says(first), after && !says(last.and_then(|at| self.text.get(at..))))
+        self.made_of().opens
     }
 
     /// The shortest text that it describes, or one that is nearly so; whoever uses it asks whether it
     /// matches.
     #[cfg(feature = "prover")]
-    pub(crate) fn example(&self) -> String {
-        let config = syntax::Config::new().nest_limit(MAX_DEPTH);
-        let parsed = syntax::parse_with(&self.text, &config);
-        parsed.map_or_else(|_| String::new(), |parsed| example(&parsed))
+    pub(crate) fn example(&self) -> &str {
+        &self.made_of().example
+    }
+
+    #[cfg(feature = "prover")]
+    fn made_of(&self) -> &MadeOf {
+        self.made_of.get_or_init(|| MadeOf::of(&self.text))
     }
 
     /// The expression as it is written.
@@ -132,7 +143,24 @@ impl Patterns {
         self.room = rest.unwrap_or(0);
         let regex = compiled.map_err(|_| PatternError::Unreadable)?;
         rest.ok_or(PatternError::TooMany)?;
-        Ok(Arc::clone(free.insert(Arc::new(Pattern { text: text.into(), regex }))))
+        Ok(Arc::clone(free.insert(Arc::new(Pattern::of(text, regex)))))
+    }
+}
+
+#[cfg(feature = "prover")]
+impl MadeOf {
+    fn of(text: &str) -> Self {
+        let config = syntax::Config::new().nest_limit(MAX_DEPTH);
+        let Ok(parsed) = syntax::parse_with(text, &config) else {
+            return Self { opens: (false, false), example: String::new() };
+        };
+        let looks = parsed.properties();
+        let before = !looks.look_set_prefix().contains_anchor_haystack();
+        let after = !looks.look_set_suffix().contains_anchor_haystack();
+        let says = |part: Option<&str>| part.is_some_and(|part| part == ".*" || part == ".+");
+        let last = text.len().checked_sub(2).and_then(|at| text.get(at..));
+        let opens = (before && !says(text.get(..2)), after && !says(last));
+        Self { opens, example: example(&parsed) }
     }
 }
 

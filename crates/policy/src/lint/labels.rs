@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Report, reach};
+use super::{Report, reach, strictness};
 use crate::{
     call::{Agent, Call},
     document::place::within,
@@ -14,6 +14,8 @@ use crate::{
 
 /// The most agents that a sentence names.
 const MOST_NAMED: usize = 3;
+/// The most agents that a call is looked for.
+const MOST_TRIED: usize = 20;
 
 /// Tells each label once, with the call of an agent that lacks it and that is refused for that.
 pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
@@ -24,38 +26,56 @@ pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
         let agents = report.facts.agents.iter();
         let lacking: Vec<&Agent> =
             agents.filter(|agent| !agent.labels.contains_key(label)).collect();
-        let Some(agent) = lacking.first() else { continue };
-        let Some(example) = refused(report, prover, agent) else { continue };
+        let Some(sample) = refused(report, prover, &lacking) else { continue };
+        let of_agents = lacking.iter().map(|agent| of_agent(&sample, agent));
+        let refused: Vec<Call> = of_agents.filter(|call| fails(report, call)).collect();
+        let Some(example) = refused.first().cloned() else { continue };
         let at = within(&report.facts.document.text, when.at, &when.text, start);
+        let instead = if strictness(report.below(&example)) < strictness(report.own.outcome) {
+            // Were the condition false for them, they would be held up less than others.
+            format!("`(!has(agent.labels.{label}) || …)` around what reads it")
+        } else {
+            format!("`has(agent.labels.{label}) && …` before what reads it")
+        };
         let message = format!(
-            "{} no label `{label}`, and calls for which it is read are refused: write \
-             `has(agent.labels.{label}) && …` before it, or set the label",
-            named(&lacking)
+            "{} no label `{label}`, and calls for which it is read are refused: set the label, or \
+             write {instead}",
+            named(&refused)
         );
         report.push_at(Code::MissingLabel, Severity::Warning, (at, ".when"), message);
-        report.show(Some(example));
+        report.show(Some(Box::new(example)));
     }
 }
 
 /// A call that the rule would decide were it of another agent, and for which its condition has no
-/// value with this one.
+/// value with one of these.
 fn refused<'k>(
     report: &Report<'_, 'k>,
     prover: &mut Prover<'k>,
-    agent: &Agent,
+    lacking: &[&Agent],
 ) -> Option<Box<Call>> {
-    let (own, policy) = (report.place, report.facts.policy);
-    let of_agent = |sample: &Call| Call { agent: agent.clone(), ..sample.clone() };
+    let tried = lacking.get(..MOST_TRIED).unwrap_or(lacking);
+    if tried.is_empty() {
+        return None;
+    }
     let answer = prover.ask(reach::goals(report.own, Want::True), |sample| {
-        match first(policy, &of_agent(sample)) {
-            First::Failed(place, _) if place == own => Judgement::Yes,
-            First::Rule(..) | First::Failed(..) | First::Default => Judgement::No,
-        }
+        let is_refused = tried.iter().any(|agent| fails(report, &of_agent(sample, agent)));
+        if is_refused { Judgement::Yes } else { Judgement::No }
     });
     match answer {
-        Answer::Example(sample) => Some(Box::new(of_agent(&sample))),
+        Answer::Example(sample) => Some(sample),
         Answer::Never(_) | Answer::NotProven => None,
     }
+}
+
+fn of_agent(sample: &Call, agent: &Agent) -> Call {
+    Call { agent: agent.clone(), ..sample.clone() }
+}
+
+/// Whether the call gets to the rule, whose condition has no value for it.
+fn fails(report: &Report<'_, '_>, call: &Call) -> bool {
+    let ended = first(report.facts.policy, call);
+    matches!(ended, First::Failed(place, _) if place == report.place)
 }
 
 /// The labels that must be there where they are read, with the first place of each.
@@ -70,11 +90,12 @@ fn collect<'p>(expr: &'p Expr, read: &mut BTreeMap<&'p str, usize>) {
     }
 }
 
-fn named(agents: &[&Agent]) -> String {
-    let names = agents.iter().take(MOST_NAMED).map(|agent| format!("`{}`", agent.name));
+/// The agents of the calls, the first of them by name.
+fn named(calls: &[Call]) -> String {
+    let names = calls.iter().take(MOST_NAMED).map(|call| format!("`{}`", call.agent.name));
     let names: Vec<String> = names.collect();
-    let rest = agents.len().saturating_sub(names.len());
+    let rest = calls.len().saturating_sub(names.len());
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-    let verb = if agents.len() == 1 { "has" } else { "have" };
+    let verb = if calls.len() == 1 { "has" } else { "have" };
     format!("{}{more} {verb}", names.join(", "))
 }

@@ -5,15 +5,15 @@
 //! The call that is told is one of those that the condition means, with the one value changed that it
 //! reads too loosely, and the evaluator says what becomes of it.
 
-use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
-use model::DecisionOutcome;
 use serde_json::{Map, Value, json};
 
-use super::{Report, reach, schema};
+use super::{Report, reach, schema, strictness};
 use crate::{
     call::Call,
-    document::{Rule, place::within},
+    catalog::KnownTool,
+    document::place::within,
     error::{Code, Severity},
     expr::{Expr, Fold, Function, Kind, Pattern},
     prove::{Answer, First, Judgement, Prover, Want, first},
@@ -42,8 +42,18 @@ struct Place<'p> {
     path: Vec<&'p str>,
     /// The value is an element of the list there.
     is_element: bool,
-    /// The value is the domain of the address there.
-    is_domain: bool,
+    /// What of the text there is read.
+    part: Part,
+}
+
+/// What is read of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// The domain of the mail address that it is.
+    Domain,
+    /// The host of the URL that it is.
+    Host,
 }
 
 /// Tells each of them with a call that gets through.
@@ -74,7 +84,7 @@ fn through<'k>(
     let want = if loose.holds { Want::True } else { Want::False };
     let bent = |sample: &Call| {
         loose.bent(sample).find(|bent| {
-            is_sent(report, loose, sample, bent) && gets_through(report, bent, loose.holds)
+            gets_through(report, bent, loose.holds) && is_sent(report, loose, sample, bent)
         })
     };
     let answer = prover.ask(reach::goals(report.own, want), |sample| {
@@ -89,11 +99,9 @@ fn through<'k>(
 /// Whether the tool takes the arguments, as far as it is known.
 fn is_sent(report: &Report<'_, '_>, loose: &Loose<'_>, sample: &Call, bent: &Call) -> bool {
     let known = report.facts.tools.iter().find(|tool| tool.name == bent.tool);
-    known.is_none_or(|tool| {
-        // A value that looks like one that is meant has its format as well.
-        let schema = schema::without_formats(&tool.input_schema);
-        schema::fits_at(&schema, &loose.place.path, &bent.args)
-            && (schema::fits(&schema, &bent.args) || !schema::fits(&schema, &sample.args))
+    known.is_none_or(|KnownTool { input_schema: schema, .. }| {
+        schema::fits_at(schema, &loose.place.path, &bent.args)
+            && (schema::fits(schema, &bent.args) || !schema::fits(schema, &sample.args))
     })
 }
 
@@ -103,7 +111,7 @@ fn gets_through(report: &Report<'_, '_>, call: &Call, holds: bool) -> bool {
     let own = report.own.outcome;
     match first(report.facts.policy, call) {
         First::Rule(place, _) if place == report.place => {
-            holds && strictness(own) < strictness(below(report, call))
+            holds && strictness(own) < strictness(report.below(call))
         }
         First::Rule(place, rule) if place > report.place => {
             !holds && strictness(rule.outcome) < strictness(own)
@@ -113,25 +121,6 @@ fn gets_through(report: &Report<'_, '_>, call: &Call, holds: bool) -> bool {
             !holds && strictness(default) < strictness(own)
         }
         First::Rule(..) | First::Failed(..) => false,
-    }
-}
-
-/// What would become of the call without the rule.
-fn below(report: &Report<'_, '_>, call: &Call) -> DecisionOutcome {
-    let document = &report.facts.policy.document;
-    let rest = document.rules.get(report.place + 1..).unwrap_or_default();
-    let ends = |rule: &&Rule| rule.covers(&call.tool) && rule.comes_to(call) != Want::False;
-    rest.iter().find(ends).map_or(document.default.outcome, |rule| match rule.comes_to(call) {
-        Want::Fails => DecisionOutcome::Deny,
-        Want::True | Want::False => rule.outcome,
-    })
-}
-
-const fn strictness(outcome: DecisionOutcome) -> u8 {
-    match outcome {
-        DecisionOutcome::Allow => 0,
-        DecisionOutcome::RequireApproval => 1,
-        DecisionOutcome::Deny => 2,
     }
 }
 
@@ -156,7 +145,7 @@ fn collect<'p>(
             collect(then, holds, loops, found);
             collect(otherwise, holds, loops, found);
         }
-        Kind::Matches { of, pattern } if pattern.is_open() => {
+        Kind::Matches { of, pattern } if pattern.opens() != (false, false) => {
             add(of, Looseness::Pattern(pattern));
         }
         Kind::Call { function, args } => {
@@ -173,10 +162,12 @@ fn collect<'p>(
             }
         }
         Kind::Fold { fold, over, body, .. } => {
-            if *fold == Fold::All {
-                add(over, Looseness::Empty);
-            }
-            let element = place(over, loops).map(|list| Place { is_element: true, ..list });
+            let list = place(over, loops);
+            // A list inside a list is not looked at.
+            let own = list.clone().filter(|list| *fold == Fold::All && !list.is_element);
+            let kind = Looseness::Empty;
+            found.extend(own.map(|place| Loose { expr, holds, place, kind }));
+            let element = list.map(|list| Place { is_element: true, ..list });
             loops.push(element.filter(|_| loops.is_empty()));
             collect(body, holds, loops, found);
             loops.pop();
@@ -190,9 +181,9 @@ fn place<'p>(expr: &'p Expr, loops: &[Option<Place<'p>>]) -> Option<Place<'p>> {
     match &expr.kind {
         Kind::Path { path, .. } => {
             let path = path.iter().map(|name| &**name).collect();
-            Some(Place { path, is_element: false, is_domain: false })
+            Some(Place { path, is_element: false, part: Part::Whole })
         }
-        Kind::Args => Some(Place { path: Vec::new(), is_element: false, is_domain: false }),
+        Kind::Args => Some(Place { path: Vec::new(), is_element: false, part: Part::Whole }),
         Kind::Field { of, name, .. } => {
             let mut outer = place(of, loops).filter(|outer| !outer.is_element)?;
             outer.path.push(name);
@@ -205,7 +196,8 @@ fn place<'p>(expr: &'p Expr, loops: &[Option<Place<'p>>]) -> Option<Place<'p>> {
             let inner = place(of, loops)?;
             match function {
                 Function::LowerAscii => Some(inner),
-                Function::EmailDomain => Some(Place { is_domain: true, ..inner }),
+                Function::EmailDomain => Some(Place { part: Part::Domain, ..inner }),
+                Function::UrlHost => Some(Place { part: Part::Host, ..inner }),
                 _ => None,
             }
         }
@@ -242,8 +234,8 @@ impl Looseness<'_> {
             Self::Start(start) => (
                 Code::OpenHost,
                 format!(
-                    "`{start}` ends inside the host, so other hosts begin so: write `urlHost(…) == '…'`, or \
-                     a `/` behind the host"
+                    "`{start}` ends inside the host, so other hosts begin so: write a `/` behind the host, or \
+                     compare `urlHost(…)` beside the start `https://`"
                 ),
             ),
             Self::End(end) => (
@@ -254,7 +246,7 @@ impl Looseness<'_> {
             ),
             Self::Empty => (
                 Code::AllOfNone,
-                "`all` holds of an empty list: write `size(…) > 0 &&` before it".to_owned(),
+                "`all` holds of an empty list: write `(size(…) > 0 && ….all(…))`".to_owned(),
             ),
         }
     }
@@ -266,12 +258,20 @@ impl Place<'_> {
         let value = self.path.iter().try_fold(&*call.args, |value, name| value.get(name))?;
         let value = if self.is_element { value.get(0)? } else { value };
         let text = value.as_str()?;
-        if self.is_domain { text.split_once('@').map(|(_, domain)| domain) } else { Some(text) }
+        match self.part {
+            Part::Whole => Some(text),
+            Part::Domain => text.split_once('@').map(|(_, domain)| domain),
+            Part::Host => text.split_once("://").and_then(|(_, rest)| rest.split('/').next()),
+        }
     }
 
     /// The value that has the text where it is read.
     fn value(&self, text: String) -> Value {
-        let text = if self.is_domain { format!("x@{text}") } else { text };
+        let text = match self.part {
+            Part::Whole => text,
+            Part::Domain => format!("x@{text}"),
+            Part::Host => format!("https://{text}/"),
+        };
         if self.is_element { json!([text]) } else { Value::String(text) }
     }
 
@@ -292,7 +292,7 @@ impl Place<'_> {
 
 /// Texts in which the pattern is found and that are longer than what it describes.
 fn longer(pattern: &Pattern, known: Option<&str>) -> Vec<String> {
-    let bases = known.map(Cow::Borrowed).into_iter().chain([Cow::Owned(pattern.example())]);
+    let bases = known.into_iter().chain([pattern.example()]);
     let longer = bases.filter(|base| pattern.is_match(base)).flat_map(|base| {
         let after = [format!("{base}.evil.test"), format!("{base} and more")];
         let before = [format!("evil-{base}"), format!("evil {base}")];

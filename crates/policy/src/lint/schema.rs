@@ -10,6 +10,7 @@ pub(super) fn fits(schema: &Value, value: &Value) -> bool {
         "title" | "description" | "default" | "examples" | "$schema" | "$id" | "$defs"
         | "$comment" => true,
         "type" => has_type(wanted, value),
+        "format" => has_format(wanted, value),
         "const" => value == wanted,
         "enum" => wanted.as_array().is_some_and(|all| all.contains(value)),
         "required" => has_all(wanted, value),
@@ -38,22 +39,33 @@ pub(super) fn fits_at(schema: &Value, path: &[&str], args: &Value) -> bool {
     }
 }
 
-/// The schema without its `format`s.
-pub(super) fn without_formats(schema: &Value) -> Value {
-    let Value::Object(members) = schema else { return schema.clone() };
-    let kept = members.iter().filter(|(keyword, _)| *keyword != "format");
-    let kept = kept.map(|(keyword, part)| {
-        let part = match (keyword.as_str(), part) {
-            // The members of these are names, and may be called like a keyword.
-            ("properties" | "$defs", Value::Object(parts)) => {
-                parts.iter().map(|(name, part)| (name.clone(), without_formats(part))).collect()
-            }
-            ("items" | "additionalProperties", part) => without_formats(part),
-            (_, part) => part.clone(),
-        };
-        (keyword.clone(), part)
-    });
-    kept.collect()
+/// Whether the text certainly has the format. Of formats that are not known here none has.
+fn has_format(wanted: &Value, value: &Value) -> bool {
+    let Some(text) = value.as_str() else { return true };
+    match wanted.as_str() {
+        Some("hostname" | "idn-hostname") => is_hostname(text),
+        Some("email" | "idn-email") => text.split_once('@').is_some_and(|(name, domain)| {
+            let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte);
+            !name.is_empty() && name.bytes().all(letters) && is_hostname(domain)
+        }),
+        Some("uri" | "uri-reference" | "iri" | "iri-reference") => {
+            let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@=&".contains(&byte);
+            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(letters))
+        }
+        _ => false,
+    }
+}
+
+fn is_hostname(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        (1..=63).contains(&label.len())
+            && label.bytes().all(letters)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 fn has_type(wanted: &Value, value: &Value) -> bool {

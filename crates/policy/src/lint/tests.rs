@@ -311,6 +311,8 @@ fn loose(rules: &str) -> Vec<String> {
             "url": { "type": "string", "format": "uri" },
             "host": { "type": "string" },
             "format": { "type": "string" },
+            "day": { "type": "string", "format": "date" },
+            "lists": { "type": "array", "items": { "type": "array", "items": { "type": "string" } } },
             "code": { "type": "string", "maxLength": 3 },
             "to": { "type": "array", "items": { "type": "string" } },
             "some": { "type": "array", "minItems": 1, "items": { "type": "string" } },
@@ -357,6 +359,9 @@ fn a_condition_that_is_read_too_loosely_is_told_with_the_call_that_gets_through(
         ("args.to.exists(a, a.endsWith('shop.example'))", r#"open_domain {"to":["evilshop.example"]}"#),
         ("args.some.all(a, a.endsWith('shop.example'))", r#"open_domain {"some":["evilshop.example"]}"#),
         ("args.?url.orValue('').startsWith('https://x')", r#"open_host {"url":"https://x.evil.test/"}"#),
+        ("urlHost(args.url).endsWith('shop.example')", r#"open_domain {"url":"https://evilshop.example/"}"#),
+        (r"urlHost(args.url).matches('^api\\.shop\\.example')", r#"unanchored_match {"url":"https://api.shop.example.evil.test/"}"#),
+        ("args.lists.all(l, l.all(x, x == 'a'))", r#"all_of_none {"lists":[]}"#),
         ("args.format.endsWith('shop.example')", r#"open_domain {"format":"evilshop.example"}"#),
     ];
     for (when, expected) in table {
@@ -385,6 +390,8 @@ fn a_condition_that_says_all_of_what_it_means_is_not_told() {
         "size(args.to) > 0 && args.to.all(a, emailDomain(a) == 'shop.example')",
         "args.some.all(a, emailDomain(a) == 'shop.example')",
         "args.to.exists(a, a == 'x')",
+        // No date is as long as that.
+        "args.day.matches('^2024-')",
         // What holds beside it leaves no such call.
         "args.url.startsWith('https://api.shop.example') && urlHost(args.url) == 'api.shop.example'",
         "args.code.matches('AB') && args.code == 'AB'",
@@ -412,6 +419,14 @@ fn a_loose_condition_is_told_where_it_lets_through_and_nowhere_else() {
         (rule("a", "require_approval", start) + &all("allow"), None),
         (rule("a", "require_approval", &not) + &all("allow"), Some(look_alike)),
         (rule("a", "allow", start) + &all("require_approval"), Some(look_alike)),
+        (
+            rule("a", "deny", "!args.to.all(x, x == 'y')") + &all("allow"),
+            Some(r#"all_of_none {"to":[]}"#),
+        ),
+        (
+            rule("a", "deny", "!(size(args.to) > 0 && args.to.all(x, x == 'y'))") + &all("allow"),
+            None,
+        ),
         (rule("a", "allow", start) + &all("allow"), None),
         // A rule above takes the look-alike.
         (rule("b", "deny", "args.url.contains('evil')") + &rule("a", "allow", start), None),
@@ -442,12 +457,11 @@ fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused(
         let labels = labels.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         Agent { name: name.to_owned(), labels: labels.collect(), ..Agent::new(id) }
     };
-    let told = |when: &str, agents: &[Agent]| -> Vec<String> {
+    let told_of = |(outcome, default): (&str, &str), when: &str, agents: &[Agent]| -> Vec<String> {
         let text = serde_json::to_string(when).unwrap();
-        let rules =
-            format!("- {{ id: a, match: fs.read, outcome: require_approval, when: {text} }}");
-        let document =
-            parse(&format!("schema: 1\ndefault: {{ outcome: allow }}\nrules:\n{rules}")).unwrap();
+        let rules = format!("- {{ id: a, match: fs.read, outcome: {outcome}, when: {text} }}");
+        let text = format!("schema: 1\ndefault: {{ outcome: {default} }}\nrules:\n{rules}");
+        let document = parse(&text).unwrap();
         let found = lint(&document, &Unknown, &Agents(agents.to_vec()));
         let found = found.iter().filter(|finding| finding.code.as_str() == "missing_label");
         found
@@ -457,14 +471,27 @@ fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused(
             })
             .collect()
     };
+    let told = |when: &str, agents: &[Agent]| told_of(("require_approval", "allow"), when, agents);
     let labelled = agent(1, "build", &[("env", "test")]);
     let bare = agent(2, "night", &[("team", "ops")]);
     let when = "args.path.startsWith('/etc/') && agent.labels.env != 'test'";
     assert_eq!(
         told(when, &[labelled.clone(), bare.clone()]),
-        ["`night` has no label `env`, and calls for which it is read are refused: write \
-          `has(agent.labels.env) && …` before it, or set the label {\"path\":\"/etc/x\"} by night"]
+        [
+            "`night` has no label `env`, and calls for which it is read are refused: set the label, or \
+          write `(!has(agent.labels.env) || …)` around what reads it {\"path\":\"/etc/x\"} by night"
+        ]
     );
+    // Where the rule allows, an agent without it is to be left to the rules below.
+    let [message] =
+        told_of(("allow", "deny"), when, std::slice::from_ref(&bare)).try_into().unwrap();
+    let guard = "write `has(agent.labels.env) && …` before what reads it";
+    assert!(message.contains(guard), "{message}");
+    // Another agent that lacks it is never asked for it.
+    let when_named =
+        "agent.name != 'a' && args.path.startsWith('/etc/') && agent.labels.env == 'x'";
+    let [message] = told(when_named, &[agent(3, "a", &[]), bare.clone()]).try_into().unwrap();
+    assert!(message.starts_with("`night` has no label"), "{message}");
     let many: Vec<Agent> = (2..8).map(|number| agent(number, &format!("n{number}"), &[])).collect();
     let [message] = told(when, &many).try_into().unwrap();
     assert!(message.starts_with("`n2`, `n3`, `n4` and 3 more have no label `env`"), "{message}");

@@ -67,7 +67,7 @@ pub(super) fn instances(passes: &[Test]) -> Vec<String> {
         start.ends_with(head).then(|| format!("{start}{tail}"))
     }));
     let plain = passes.iter().filter_map(|test| match test {
-        Test::Regex(regex) => Some(regex.example()),
+        Test::Regex(regex) => Some(regex.example().to_owned()),
         Test::Glob(_) => None,
     });
     texts.extend(plain);

@@ -6,16 +6,21 @@ use std::net::Ipv4Addr;
 use crate::expr::network;
 
 /// The host of an absolute URL ([RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) section 3.2.2) in
-/// lower case, an address in IPv6 without its brackets. A URL with a user, an escape or a letter beyond
-/// ASCII before its path, with a backslash or a control character anywhere, or with an address in another
-/// spelling than four numbers has none.
+/// lower case, an address in IPv6 without its brackets. A URL with a user, an escape, a letter beyond
+/// ASCII or a dot at the end before its path, with a backslash or a control character anywhere, with an
+/// address in another spelling than four numbers, or of a file has none.
 pub(super) fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(letters);
     // Browsers read a backslash as a slash and leave out line ends and tabs.
-    if !is_scheme || url.bytes().any(|byte| byte == b'\\' || byte <= b' ' || byte == 0x7f) {
+    // Some readers give a file no host, and others the one that stands there.
+    let is_file = scheme.eq_ignore_ascii_case("file");
+    if !is_scheme
+        || is_file
+        || url.bytes().any(|byte| byte == b'\\' || byte <= b' ' || byte == 0x7f)
+    {
         return None;
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -39,7 +44,8 @@ fn is_port(port: &str) -> bool {
 /// to one reader and addresses to another.
 fn is_host(host: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    let last = host.strip_suffix('.').unwrap_or(host).rsplit('.').next().unwrap_or_default();
+    // With a dot at its end, the name of a machine is a second one for it.
+    let last = host.rsplit('.').next().unwrap_or_default();
     let is_number = last.starts_with(|first: char| first.is_ascii_digit())
         && last.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'x' || byte == b'X');
     let is_name = !last.is_empty() && !host.starts_with('.') && host.bytes().all(letters);
