@@ -4,9 +4,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use model::SideEffect;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{PostgresTool, check::advice, value::Codec};
+use super::{
+    PostgresTool,
+    check::advice,
+    config::Returns,
+    value::{Codec, encode},
+};
 use crate::CheckLine;
 
 /// A line of advice for each argument that does not take what a column of its name returns.
@@ -24,14 +29,16 @@ fn of_tool(taking: &PostgresTool, tools: &[Arc<PostgresTool>]) -> Vec<CheckLine>
         let Some(taken) = kinds_taken(schema) else { continue };
         let refused = tools.iter().filter(|giving| may_follow(giving, taking)).find_map(|giving| {
             let (_, codec) = giving.shape.results().find(|(column, _)| column == argument)?;
-            let given = kind_given(codec).filter(|given| !takes(&taken, given))?;
-            Some((giving, given))
+            given(codec).filter(|(kind, _)| !takes(&taken, kind)).map(|given| (giving, given))
         });
-        if let Some((giving, given)) = refused {
+        if let Some((giving, (kind, value))) = refused {
             let tool = taking.definition.name.tool();
+            let binds = taking.shape.codec(argument).is_some_and(|own| encode(own, &value).is_ok());
+            let widened =
+                if binds { format!("add `{kind}` to its `type`, or ") } else { String::new() };
             let detail = format!(
-                "`{}` returns `{argument}` as {given} in JSON, and this argument takes {} alone: \
-                 add `{given}` to its `type`, or cast the column",
+                "`{}` returns `{argument}` as {kind} in JSON, and this argument takes {} alone: \
+                 {widened}cast the column",
                 giving.definition.name.tool(),
                 taken.iter().copied().collect::<Vec<_>>().join(" or "),
             );
@@ -41,28 +48,29 @@ fn of_tool(taking: &PostgresTool, tools: &[Arc<PostgresTool>]) -> Vec<CheckLine>
     lines
 }
 
-/// What a write answers with is what it was sent.
+/// Whether an agent may pass on what the one returns. A write answers with what it was sent, and a
+/// count has no columns.
 fn may_follow(giving: &PostgresTool, taking: &PostgresTool) -> bool {
-    giving.definition.name != taking.definition.name
-        || giving.definition.side_effect == SideEffect::Read
+    let is_another = giving.definition.name != taking.definition.name;
+    giving.returns != Returns::Count
+        && (is_another || giving.definition.side_effect == SideEffect::Read)
 }
 
-/// The kind that values of a column have in JSON, but for those that JSON has no number for; nothing
-/// where they have any kind.
-fn kind_given(codec: &Codec) -> Option<&'static str> {
+/// The kind that values of a column have in JSON, but for those that JSON has no number for, and one of
+/// them; nothing where they have any kind.
+fn given(codec: &Codec) -> Option<(&'static str, Value)> {
     Some(match codec {
-        Codec::Bool => "boolean",
-        Codec::Small | Codec::Oid | Codec::Big => "integer",
-        Codec::Float4 | Codec::Float8 => "number",
-        Codec::Numeric
-        | Codec::Text
-        | Codec::Uuid
-        | Codec::Bytes
-        | Codec::Date
-        | Codec::Time
-        | Codec::Timestamp
-        | Codec::TimestampTz => "string",
-        Codec::Array(_) => "array",
+        Codec::Bool => ("boolean", json!(true)),
+        Codec::Small | Codec::Oid | Codec::Big => ("integer", json!(1)),
+        Codec::Float4 | Codec::Float8 => ("number", json!(0.5)),
+        Codec::Numeric => ("string", json!("12.50")),
+        Codec::Text => ("string", json!("text")),
+        Codec::Uuid => ("string", json!("550e8400-e29b-41d4-a716-446655440000")),
+        Codec::Bytes => ("string", json!("AP8Q")),
+        Codec::Date => ("string", json!("2024-01-31")),
+        Codec::Time => ("string", json!("13:37:00")),
+        Codec::Timestamp | Codec::TimestampTz => ("string", json!("2024-01-31T13:37:00Z")),
+        Codec::Array(_) => ("array", json!([])),
         Codec::Json | Codec::Jsonb | Codec::Opaque => return None,
     })
 }

@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::world::{World, apply, read_tool, result};
+use super::world::{World, apply, read_tool, result, write_tool};
 use crate::{BuildError, CheckLine, CheckState, check};
 
-/// A parameter of each kind of type that is not in the table, what is said of it, and the statement
-/// and arguments that do as it says.
+/// A parameter of a type that is not in the table, what is said of it, and the statement and arguments
+/// that do as it says.
 type Case = (&'static str, &'static str, (&'static str, Value, Value));
 
 fn cases() -> Vec<Case> {
+    [moments(), others()].concat()
+}
+
+/// Those in which dates and times stand.
+fn moments() -> Vec<Case> {
     vec![
         (
             "date '2024-02-29' <@ $x::daterange",
@@ -55,6 +60,20 @@ fn cases() -> Vec<Case> {
             ("$x::time::timetz::text", json!({"x": "13:37:00"}), json!("13:37:00+00")),
         ),
         (
+            "$x::shift_multirange::text",
+            "pass the dates and times in it as arguments of their own",
+            (
+                "shift_multirange(shift($from::timestamptz, $to::timestamptz))::text",
+                json!({"from": null, "to": null}),
+                json!("{(,)}"),
+            ),
+        ),
+    ]
+}
+
+fn others() -> Vec<Case> {
+    vec![
+        (
             "host($x::inet)",
             "write `$x::text::inet`",
             ("host($x::text::inet)", json!({"x": "10.0.0.1/8"}), json!("10.0.0.1")),
@@ -75,6 +94,21 @@ fn cases() -> Vec<Case> {
             ("$x::text::public.pause::text", json!({"x": "90 minutes"}), json!("01:30:00")),
         ),
         (
+            "array_length($x::bit[], 1)",
+            "write `$x::text[]::varbit[]`",
+            ("array_length($x::text[]::varbit[], 1)", json!({"x": ["101"]}), json!(1)),
+        ),
+        (
+            r#"$x::"Odd Type"::text"#,
+            r#"write `$x::text::public."Odd Type"`"#,
+            (r#"$x::text::public."Odd Type"::text"#, json!({"x": "(1)"}), json!("(1)")),
+        ),
+        (
+            r#"($x::"char")::text"#,
+            r#"write `$x::text::"char"`"#,
+            (r#"($x::text::"char")::text"#, json!({"x": "r"}), json!("r")),
+        ),
+        (
             "length($x::bit)",
             "write `$x::text::varbit`",
             ("length($x::text::varbit)", json!({"x": "101"}), json!(3)),
@@ -93,7 +127,11 @@ fn tools<'a>(all: impl Iterator<Item = (&'a str, Vec<&'a str>)>) -> Value {
 
 async fn world(tools: Value) -> Option<World> {
     let world = World::bare(tools).await?;
-    let types = "create type stay as (room int4, day date); create domain pause as interval";
+    let types = "
+        create type stay as (room int4, day date);
+        create type shift as range (subtype = timestamptz);
+        create type \"Odd Type\" as (n int4);
+        create domain pause as interval";
     world.admin.batch_execute(types).await.unwrap();
     apply(&world).await;
     Some(world)
@@ -164,6 +202,9 @@ async fn checking_names_arguments_that_do_not_take_what_a_column_of_their_name_r
         asks("number", json!("integer")),
         asks("both", json!(["string", "integer"])),
         asks("any", json!(["number", "null"])),
+        write_tool("touch", "update items set stock = 1 returning label as id", json!({}), "count"),
+        read_tool("marks", "select stock as mark from items", json!({}), "rows"),
+        read_tool("marked", "select $mark::text as is", json!({"mark": {"type": "string"}}), "row"),
         read_tool(
             "priced",
             "select $price::numeric > 1 as is",
@@ -184,16 +225,28 @@ async fn checking_names_arguments_that_do_not_take_what_a_column_of_their_name_r
     let told: Vec<(&str, &str)> =
         advice.iter().map(|line| (line.name.as_str(), line.detail.as_str())).collect();
     assert!(advice.iter().all(|line| line.state == CheckState::Advice), "{advice:?}");
-    let detail = |tool: &str, name: &str, given: &str, taken: &str| {
+    let detail = |tool: &str, name: &str, given: &str, taken: &str, instead: &str| {
         format!(
             "`{tool}` returns `{name}` as {given} in JSON, and this argument takes {taken} alone: \
-             add `{given}` to its `type`, or cast the column"
+             {instead}"
         )
     };
+    let widened = |given: &str| format!("add `{given}` to its `type`, or cast the column");
     let expected = [
-        ("argument `id` of `text`", detail("list", "id", "integer", "string")),
-        ("argument `price` of `priced`", detail("list", "price", "string", "number")),
-        ("argument `after` of `page`", detail("page", "after", "string", "integer")),
+        ("argument `id` of `text`", detail("list", "id", "integer", "string", &widened("integer"))),
+        // Its parameter would not take the other kind, whatever the schema says.
+        (
+            "argument `mark` of `marked`",
+            detail("marks", "mark", "integer", "string", "cast the column"),
+        ),
+        (
+            "argument `price` of `priced`",
+            detail("list", "price", "string", "number", &widened("string")),
+        ),
+        (
+            "argument `after` of `page`",
+            detail("page", "after", "string", "integer", "cast the column"),
+        ),
     ];
     assert_eq!(told, expected.each_ref().map(|(name, detail)| (*name, detail.as_str())));
     world.end().await;
