@@ -13,8 +13,9 @@ const kinds = {
 const every = [...new Set(Object.values(kinds).flat())];
 /** A window that nobody looks at for so long leaves listening to the others. */
 const HIDDEN = 60_000;
-/** How long until a stream that was refused is asked for again. */
-const AGAIN = 30_000;
+/** How long until a stream that broke off is asked for again, and one that was refused. */
+const BROKEN = 3_000;
+const REFUSED = 30_000;
 const place = document.querySelector("[data-live]");
 const counted = new Set(kinds[place?.dataset.live]);
 const fresh = place?.querySelector(".fresh");
@@ -53,6 +54,8 @@ const takes = {
   },
   /** A stream that begins anew tells nothing of what happened since the one before it. */
   stands({ text, isLive, isAnew }) {
+    if (isOut && !isLive) return;
+    if (isOut) isIn();
     if (isAnew && wasLive) takes.missed();
     wasLive ||= isLive;
     show(text, isLive);
@@ -60,11 +63,11 @@ const takes = {
   missed() {
     offer("Something may be new. Show it");
   },
-  ended() {
+  ended({ isElsewhere }) {
     isOut = true;
     leaves?.();
-    show("Signed out", false);
-    offer("You are signed out. Sign in");
+    show(isElsewhere ? "Not live" : "Signed out", false);
+    offer(isElsewhere ? "You are signed in elsewhere. Load the page" : "You are signed out. Sign in");
   },
 };
 const take = (message) => {
@@ -87,8 +90,9 @@ const listens = (left) => {
     const session = await fetch("/v1/session", { signal: left });
     if (session.status >= 429) throw new Error("the service does not answer now");
     const { user, org } = session.ok ? await session.json() : {};
-    // The browser may be somebody else's by now.
-    if (`${user?.id} ${org}` !== who) return tell({ what: "ended" });
+    // The browser may be somebody else's by now, or in another org.
+    if (`${user?.id} ${org}` !== who) return tell({ what: "ended", isElsewhere: session.ok });
+    if (left.aborted) return;
     const from = last ? `&last_event_id=${encodeURIComponent(last)}` : "";
     hears(`/v1/events?types=${every.join(",")}${from}`);
   };
@@ -105,8 +109,11 @@ const listens = (left) => {
     source.addEventListener("resync", () => tell({ what: "missed" }));
     source.addEventListener("session_ended", () => tries());
     source.addEventListener("error", () => {
-      if (source.readyState !== EventSource.CLOSED) return stands("Not live, trying again", false);
-      why(address).catch(waits);
+      // Left to itself it would connect again without asking whose the browser is.
+      const isRefused = source.readyState === EventSource.CLOSED;
+      source.close();
+      if (!isRefused) return waits("Not live, trying again", BROKEN);
+      why(address).catch(fails);
     });
   };
   /** Why a stream was refused is told to no listener; the same question asked once more tells it. */
@@ -114,17 +121,19 @@ const listens = (left) => {
     const stop = new AbortController();
     const { status } = await fetch(address, { signal: stop.signal });
     stop.abort();
-    waits(null, status === 429 ? "Not live: too many browsers are" : "Not live");
+    waits(status === 429 ? "Not live: too many browsers are" : "Not live", REFUSED);
   };
-  const waits = (_, text = "Not live") => {
+  const waits = (text, time) => {
     if (left.aborted) return;
     stands(text, false);
-    again = setTimeout(tries, AGAIN);
+    clearTimeout(again);
+    again = setTimeout(tries, time);
   };
+  const fails = () => waits("Not live", REFUSED);
   const tries = () => {
     source?.close();
     clearTimeout(again);
-    opens().catch(waits);
+    opens().catch(fails);
   };
   left.addEventListener("abort", () => {
     stand = undefined;
@@ -152,19 +161,27 @@ const joins = () => {
   channel.postMessage({ what: "asked" });
 };
 
+/** Whoever was signed out is signed in again, as the same person in the same org. */
+const isIn = () => {
+  isOut = false;
+  if (!document.hidden) joins();
+};
+
 if (fresh && counted.size) {
   if (navigator.locks) {
     let leaving;
+    const looks = () => {
+      clearTimeout(leaving);
+      if (document.hidden) leaving = setTimeout(() => leaves?.(), HIDDEN);
+    };
     channel.addEventListener("message", ({ data }) => take(data));
     joins();
+    looks();
     document.addEventListener("visibilitychange", () => {
-      clearTimeout(leaving);
-      if (document.hidden) {
-        leaving = setTimeout(() => leaves?.(), HIDDEN);
-      } else if (!isOut) {
-        if (stand && !stand.isLive) leaves?.();
-        if (!leaves) joins();
-      }
+      looks();
+      if (document.hidden || isOut) return;
+      if (stand && !stand.isLive) leaves?.();
+      if (!leaves) joins();
     });
     addEventListener("pagehide", () => leaves?.());
   } else {

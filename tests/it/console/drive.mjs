@@ -237,11 +237,18 @@ async function lives(desktop) {
     await reads("Signed out");
     looks();
     notes();
+    // Another window of the same person is live: they are signed in again.
+    session = 200;
+    const channel = new BroadcastChannel(document.querySelector("script[src*=live]").src + " " + document.querySelector("[data-who]").dataset.who);
+    channel.postMessage({ what: "stands", text: "Live", isLive: true, isAnew: true });
+    await opens(5);
+    says("hello", { resumed: true });
+    notes();
     return seen.join(", ");
   })()`);
   const expected = [
     "1 true Live", "1 true Not live, trying again", "2 true Live", "2 true Not live: too many browsers are",
-    "3 false Live", "4 false Not live", "4 false Signed out",
+    "3 false Live", "4 false Not live", "4 false Signed out", "5 false Live",
   ];
   holds(seen === expected.join(", "), `a list is live or says that it is not: ${seen}`);
   told("a list that was left is offered anew, and says when one is signed out");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::description::Validator;
 
 /// A longer text is cut in an example, which then ends with three dots.
-const LONG: usize = 160;
+const LONG: usize = 200;
 
 /// The answers of the service, held against the examples or kept to be written.
 pub(super) struct Answers<'a> {
