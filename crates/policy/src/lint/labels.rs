@@ -31,11 +31,12 @@ pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
         let refused: Vec<Call> = of_agents.filter(|call| fails(report, call)).collect();
         let Some(example) = refused.first().cloned() else { continue };
         let at = within(&report.facts.document.text, when.at, &when.text, start);
+        let place = written(label);
         let instead = if strictness(report.below(&example)) < strictness(report.own.outcome) {
             // Were the condition false for them, they would be held up less than others.
-            format!("`(!has(agent.labels.{label}) || …)` around what reads it")
+            format!("`(!has({place}) || …)` around what reads it")
         } else {
-            format!("`has(agent.labels.{label}) && …` before what reads it")
+            format!("`has({place}) && …` before what reads it")
         };
         let message = format!(
             "{} no label `{label}`, and calls for which it is read are refused: set the label, or \
@@ -88,6 +89,13 @@ fn collect<'p>(expr: &'p Expr, read: &mut BTreeMap<&'p str, usize>) {
     for part in expr.parts() {
         collect(part, read);
     }
+}
+
+/// The label as a condition reads it.
+fn written(label: &str) -> String {
+    let is_name = label.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_name { format!("agent.labels.{label}") } else { format!("agent.labels['{label}']") }
 }
 
 /// The agents of the calls, the first of them by name.

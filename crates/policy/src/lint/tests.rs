@@ -487,6 +487,9 @@ fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused(
         told_of(("allow", "deny"), when, std::slice::from_ref(&bare)).try_into().unwrap();
     let guard = "write `has(agent.labels.env) && …` before what reads it";
     assert!(message.contains(guard), "{message}");
+    let [message] =
+        told("agent.labels['cost-centre'] == '7'", std::slice::from_ref(&bare)).try_into().unwrap();
+    assert!(message.contains("`(!has(agent.labels['cost-centre']) || …)`"), "{message}");
     // Another agent that lacks it is never asked for it.
     let when_named =
         "agent.name != 'a' && args.path.startsWith('/etc/') && agent.labels.env == 'x'";
