@@ -56,11 +56,11 @@ const finding = ({ severity, line, column, rule, message, example }) => {
   const said = document.createElement("span");
   said.append(link, rule === null ? ": " : `, rule ${seen(rule)}: `, make("bdi", seen(message)));
   if (example) {
-    const such = make("span", "For example ", { className: "small" });
+    const such = make("span", "for example ", { className: "small" });
     const call = make("code", "");
     call.append(make("bdi", seen(`${example.tool} ${JSON.stringify(example.args)}`)));
     such.append(call);
-    said.append(" ", such);
+    said.append("; ", such);
   }
   row.append(badge(severity), said);
   return row;

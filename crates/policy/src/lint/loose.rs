@@ -241,7 +241,8 @@ impl Looseness<'_> {
             Self::End(end) => (
                 Code::OpenDomain,
                 format!(
-                    "other domains end in `{end}`: write `.{end}` or `@{end}`, or compare with `==`"
+                    "other texts end in `{end}`: where it is a domain, write `.{end}` or `@{end}`, or compare \
+                     with `==`"
                 ),
             ),
             Self::Empty => (
