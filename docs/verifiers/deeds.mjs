@@ -11,6 +11,7 @@ class Report extends Map {
   grade = 0;
   ran = new Set();
   missing = new Set();
+  archived = [];
 
   open(check) {
     if (!this.has(check)) this.set(check, OPEN);
@@ -136,7 +137,7 @@ function checkDisclosures(deed, texts, report) {
 }
 
 /** Judges deeds of one log, whether they follow each other or not. */
-async function checkTogether(deeds, report) {
+async function checkTogether(deeds, report, archived = []) {
   const differ = (of) => new Set(deeds.map(of)).size;
   const times = deeds.map((deed) => deed.issued_at);
   report.judge({
@@ -144,7 +145,7 @@ async function checkTogether(deeds, report) {
     time: spelled(times) === spelled([...times].sort()),
     unique: differ((deed) => deed.id) === deeds.length,
   });
-  const [before, views] = [new Map(), new Map()];
+  const [before, views, amended] = [new Map(), new Map(), new Map()];
   await report.check("amends", () => {
     for (const deed of deeds) {
       const { action, amendment, seq } = deed;
@@ -154,9 +155,14 @@ async function checkTogether(deeds, report) {
         const told = { id: first.id, digest: first.digest, seq: first.seq };
         need(spelled(amendment.amends) === spelled(told) && views.has(first.seq));
         need(spelled(deed.subject) === spelled(first.subject));
-        const changes = Object.entries(amendment.changes).filter(([, value]) => value);
-        views.set(first.seq, { ...views.get(first.seq), ...Object.fromEntries(changes) });
-        need(keeps("run", views.get(first.seq)));
+        const between = archived.some(({ from, to }) => first.seq < from && to <= seq);
+        const next = (amended.get(first.seq) ?? 0) + 1;
+        if (!between || amendment.n === next) {
+          const changes = Object.entries(amendment.changes).filter(([, value]) => value);
+          views.set(first.seq, { ...views.get(first.seq), ...Object.fromEntries(changes) });
+          amended.set(first.seq, next);
+          need(keeps("run", views.get(first.seq)));
+        }
       }
       before.set(seq, deed);
     }

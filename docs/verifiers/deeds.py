@@ -11,7 +11,7 @@ class Report(dict):
 
     def __init__(self):
         super().__init__()
-        self.ran, self.missing = set(), set()
+        self.ran, self.missing, self.archived = set(), set(), []
 
     def open(self, name):
         self.setdefault(name, OPEN)
@@ -121,9 +121,10 @@ def check_disclosures(deed, texts, report):
         for path, commitment in opened:
             need(spelled(at(deed, path.split("."))) == spelled(commitment))
 
-def check_together(deeds, report):
-    """Judges deeds of one log, whether they follow each other or not."""
+def check_together(deeds, report, archived=()):
+    """Judges deeds of one log, whether they follow each other or not; some may be archived."""
     times, ids, before, views = [d["issued_at"] for d in deeds], {d["id"] for d in deeds}, {}, {}
+    amended = dict.fromkeys((deed["seq"] for deed in deeds), 0)
     report.judge(log=len({(deed["log"], deed["org"]) for deed in deeds}) == 1,
                  time=times == sorted(times), unique=len(ids) == len(deeds))
     with report.check("amends"):
@@ -135,7 +136,10 @@ def check_together(deeds, report):
             if first:
                 need(content["amends"] == {name: first[name] for name in ("id", "digest", "seq")})
                 need(deed["subject"] == first["subject"] and first["seq"] in views)
-                changes = {name: value for name, value in content["changes"].items() if value}
-                views[first["seq"]] = {**views[first["seq"]], **changes}
-                need(keeps("run", views[first["seq"]]))
+                seq = first["seq"]
+                between = any(seq < part["from"] and part["to"] <= deed["seq"] for part in archived)
+                if not between or content["n"] == amended[seq] + 1:
+                    changes = {name: told for name, told in content["changes"].items() if told}
+                    views[seq], amended[seq] = {**views[seq], **changes}, amended[seq] + 1
+                    need(keeps("run", views[seq]))
             before[deed["seq"]] = deed

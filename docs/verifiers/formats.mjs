@@ -176,25 +176,8 @@ async function openDisclosure(text) {
   return [path, { commit: await digest(unbase64(text)), size: utf8(value).length }];
 }
 
-/** Returns the file of evidence, if it is one, and the frames of the deeds. */
-function readInput(bytes) {
-  const text = fromUtf8(bytes);
-  let value;
-  try {
-    value = parse(text);
-  } catch {
-    const lines = text.split("\n").filter((line) => !/^[ \t\r]*$/.test(line));
-    need(lines.length > 0);
-    return { frames: lines.map((line) => frame(parse(line))) };
-  }
-  if (value?.object !== "evidence") return { frames: [frame(value)] };
-  const file = { intents: [], ...value };
-  need(fits("@evidence", file) && file.deeds.length > 0);
-  return { file, frames: file.deeds.map(frame) };
-}
-
 export {
   DEED, EVIDENCE, MAX, RULES, SHAPES, at, digest, fits, frame, fromUtf8, hex, isObject, keeps, need,
-  openDisclosure, pae, parse, parseCanonical, readInput, readKeys, readPoint, sha256, signs,
+  openDisclosure, pae, parse, parseCanonical, readKeys, readPoint, sha256, signs,
   spelled, splitDisclosure, unbase64, unhex, utf8,
 };

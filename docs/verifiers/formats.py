@@ -150,17 +150,3 @@ def open_disclosure(text):
     json.loads(value, parse_int=float, parse_constant=int)
     need(value == value.strip(" \t\n\r"))
     return path, {"commit": digest(unbase64(text)), "size": len(value.encode())}
-
-def read_input(data):
-    """Returns the file of evidence, if it is one, and the frames of the deeds."""
-    try:
-        value = parse(data)
-    except (ValueError, RecursionError):
-        lines = [line for line in data.decode().split("\n") if line.strip(" \t\r")]
-        need(lines)
-        return None, [frame(parse(line.encode())) for line in lines]
-    if isinstance(value, dict) and value.get("object") == "evidence":
-        value = {"intents": [], **value}
-        need(fits("@evidence", value) and value["deeds"])
-        return value, [frame(envelope) for envelope in value["deeds"]]
-    return None, [frame(value)]

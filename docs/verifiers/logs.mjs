@@ -1,31 +1,74 @@
-// Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs.
+// Judges logs and files of evidence: order, checkpoints, lists and proofs.
+import { begin, end, hasItsSubtrees, isArchived, last, rootsOf } from "./archives.mjs";
 import { checkDeed, checkTogether, refuses } from "./deeds.mjs";
 import {
   EVIDENCE, MAX, digest, fits, frame, hex, need, pae, parseCanonical, readKeys, sha256, signs,
   spelled, unbase64, unhex, utf8,
 } from "./formats.mjs";
 import { checkIntents } from "./intents.mjs";
+import { climb, grew, leaf } from "./trees.mjs";
 
-/** Judges deeds as a part of their log, in its order. */
-async function checkLog(deeds, { keys, note, size }, report) {
-  report.grade = deeds.length > 1 ? 2 : 1;
+/** Judges deeds, and the lines that stand for archived ones, as a part of their log. */
+async function checkLog(parts, { keys, note, size }, report) {
+  const [deeds, archived] = [parts.filter((part) => !isArchived(part)), parts.filter(isArchived)];
   const first = deeds[0];
+  report.grade = parts.length > 1 ? 2 : 1;
   const genesis = await digest(utf8(`service.deed.genesis.v1\n${first.log}\n`));
-  const before = [first.seq > 0 ? first.prev : genesis, ...deeds.map((deed) => deed.digest)];
+  const follow = parts.slice(1).map((part, place) => [parts[place], part]);
+  const linked = ([before, part]) => isArchived(part) || part.prev === last(before);
   report.judge({
-    sequence: deeds.every((deed, place) => deed.seq === first.seq + place),
-    prev: deeds.every((deed, place) => deed.prev === before[place]),
-    size: [null, deeds.at(-1).seq + 1].includes(size),
+    sequence: follow.every(([before, part]) => begin(part) === end(before)),
+    prev: follow.every(linked) && (first.seq > 0 || first.prev === genesis),
+    size: [null, end(parts.at(-1))].includes(size),
   });
-  await checkTogether(deeds, report);
+  await checkTogether(deeds, report, archived);
+  const sound = archived.length === 0 || !report.has("sequence");
+  const rootsAt = (sizes) => (sound ? rootsOf(parts, sizes) : undefined);
+  const trust = { keys, rootsAt };
+  let vouched = archived.length > 0 ? await checkArchived(archived, first.log, trust, report) : 0;
   const known = await openKnown(keys, note, report);
-  if (!known) return;
-  const part = first.seq > 0 || (deeds.length === 1 && known.size !== 1);
-  if (known.origin === first.log && part) return report.open("root");
-  const leaves = await Promise.all(deeds.slice(0, known.size).map((deed) => leaf(deed.digest)));
-  const whole = { origin: first.log, size: leaves.length, root: hex(await rootOf(leaves)) };
-  report.judge({ root: spelled(whole) === spelled(known) });
-  if (known.size > 0) report.grade = 3;
+  if (known) {
+    const roots = await rootsAt(new Set([known.size]));
+    const alone = parts.length === 1 && archived.length === 0 && known.size !== 1;
+    const divided = archived.some(({ from, to }) => from < known.size && known.size < to);
+    const [same, held] = [known.origin === first.log, roots?.get(known.size) === known.root];
+    if (same && (alone || divided || !roots)) report.open("root");
+    else report.judge({ root: same && held });
+    if (held && !report.has("root")) {
+      vouched = Math.max(vouched, known.size);
+      if (known.size > 0) report.grade = 3;
+      if (archived.some(({ to }) => to > vouched)) report.open("root");
+    }
+  }
+  report.archived = archived.map(({ from, to }) => [from, to, to <= vouched]);
+  if (report.archived.some(([, , proved]) => !proved)) report.grade = 1;
+}
+
+/**
+ * Judges the lines of archived deeds, and returns the size up to which a checkpoint beside them
+ * vouches for what they say. One that no trusted key signed is left aside.
+ */
+async function checkArchived(archived, log, { keys, rootsAt }, report) {
+  const vouched = await report.check("archived", async () => {
+    need(archived.every((part) => part.log === log && hasItsSubtrees(part)));
+    const heads = [];
+    for (const part of archived) {
+      const head = await signedBeside(part, keys);
+      need(!head || (head.origin === log && head.size >= part.to));
+      if (head) heads.push(head);
+    }
+    const sizes = new Set(heads.map(({ size }) => size));
+    const roots = (await rootsAt(sizes)) ?? new Map();
+    need(heads.every(({ size, root }) => [undefined, root].includes(roots.get(size))));
+    return [...sizes].reduce((most, size) => (roots.has(size) ? Math.max(most, size) : most), 0);
+  });
+  return vouched ?? 0;
+}
+
+/** Returns what the checkpoint beside archived deeds says, if a trusted key signed it. */
+async function signedBeside({ checkpoint }, keys) {
+  if (keys === null || checkpoint === null) return undefined;
+  return openCheckpoint(checkpoint, keys).catch(() => undefined);
 }
 
 /** Returns what the known checkpoint says, if there is one that counts. */
@@ -137,48 +180,6 @@ async function openCheckpoint(note, keys) {
   }
   need(known);
   return { origin, size: Number(size), root: hex(unbase64(root)) };
-}
-
-const node = (left, right) => sha256([1], left, right);
-const leaf = (digest) => sha256([0], unhex(digest.slice(7)));
-const half = (number) => Math.floor(number / 2);
-
-/** Returns the root of the tree over these leaves. */
-async function rootOf(leaves) {
-  if (leaves.length < 2) return leaves[0] ?? sha256();
-  let left = 1;
-  while (left * 2 < leaves.length) left *= 2;
-  return node(await rootOf(leaves.slice(0, left)), await rootOf(leaves.slice(left)));
-}
-
-/** Returns the roots of the older tree and the whole one that the path leads to (RFC 9162). */
-async function climb(start, place, last, path) {
-  let [older, whole] = [start, start];
-  for (const sibling of path) {
-    need(last > 0);
-    if (place % 2 === 1 || place === last) {
-      [older, whole] = [await node(sibling, older), await node(sibling, whole)];
-      for (; place % 2 === 0 && place > 0; last = half(last)) place = half(place);
-    } else {
-      whole = await node(whole, sibling);
-    }
-    [place, last] = [half(place), half(last)];
-  }
-  need(last === 0);
-  return [hex(older), hex(whole)];
-}
-
-/** Refuses a path that does not show that the old tree is the beginning of the other. */
-async function grew(old, whole, path) {
-  if (old.size === whole.size) return need(path.length === 0 && old.root === whole.root);
-  let [start, place, last] = [unhex(old.root), old.size - 1, whole.size - 1];
-  for (; place % 2 === 1; last = half(last)) place = half(place);
-  if (place > 0) {
-    // The old size is no power of two: the path begins with the old tree's last full subtree.
-    need(path.length > 0);
-    [start, ...path] = path;
-  }
-  need(spelled(await climb(start, place, last, path)) === spelled([old.root, whole.root]));
 }
 
 export { checkEvidence, checkLog };

@@ -1,27 +1,67 @@
-"""Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs."""
+"""Judges logs and files of evidence: order, checkpoints, lists and proofs."""
 import re
+from archives import begin, end, has_its_subtrees, last, roots_of
 from deeds import OPEN, check_deed, check_together, refuses
 from intents import check_intents
+from trees import climb, grew, leaf
 from formats import (EVIDENCE, MAX, digest, fits, frame, need, pae, parse_canonical, read_keys,
                      sha256, signs, unbase64)
 
-def check_log(deeds, trust, report):
-    """Judges deeds as a part of their log, in its order."""
-    (keys, note, size), first = trust, deeds[0]
-    report.grade = 2 if len(deeds) > 1 else 1
+def check_log(parts, trust, report):
+    """Judges deeds, and the lines that stand for archived ones, as a part of their log."""
+    keys, note, size = trust
+    deeds = [part for part in parts if "seq" in part]
+    first, archived = deeds[0], [part for part in parts if "from" in part]
     genesis = digest(f"service.deed.genesis.v1\n{first['log']}\n".encode())
-    before = [first["prev"] if first["seq"] else genesis, *(deed["digest"] for deed in deeds)]
-    report.judge(sequence=all(deed["seq"] == first["seq"] + n for n, deed in enumerate(deeds)),
-                 prev=all(deed["prev"] == digest for deed, digest in zip(deeds, before)),
-                 size=size in (None, deeds[-1]["seq"] + 1))
-    check_together(deeds, report)
+    report.grade = 2 if len(parts) > 1 else 1
+    follow = list(zip(parts, parts[1:]))
+    linked = all(part["prev"] == last(before) for before, part in follow if "seq" in part)
+    report.judge(sequence=all(begin(part) == end(before) for before, part in follow),
+                 prev=linked and (first["seq"] > 0 or first["prev"] == genesis),
+                 size=size in (None, end(parts[-1])))
+    check_together(deeds, report, archived)
+    sound = not archived or "sequence" not in report
+    vouched = check_archived(parts, archived, sound, keys, report) if archived else 0
     origin, count, root = open_known(keys, note, report)
-    if origin == first["log"] and (first["seq"] > 0 or len(deeds) == 1 != count):
-        report.open("root")
-    elif origin:
-        leaves = [leaf(deed["digest"]) for deed in deeds[:count]]
-        report.judge(root=(origin, count, root) == (first["log"], len(leaves), root_of(leaves)))
-        report.grade = 3 if count else report.grade
+    if origin:
+        roots = roots_of(parts, {count}) if sound else None
+        alone = len(parts) == 1 and not archived and count != 1
+        divided = any(part["from"] < count < part["to"] for part in archived)
+        held = roots is not None and roots.get(count) == root
+        if origin == first["log"] and (alone or divided or roots is None):
+            report.open("root")
+        else:
+            report.judge(root=origin == first["log"] and held)
+        if held and "root" not in report:
+            vouched = max(vouched, count)
+            report.grade = 3 if count else report.grade
+            if any(part["to"] > vouched for part in archived):
+                report.open("root")
+    report.archived = [(part["from"], part["to"], part["to"] <= vouched) for part in archived]
+    if not all(proved for _, _, proved in report.archived):
+        report.grade = 1
+
+def check_archived(parts, archived, sound, keys, report):
+    """Judges the lines of archived deeds; returns the size up to which a checkpoint beside them
+    vouches for what they say. One that no trusted key signed is left aside."""
+    log = next(part["log"] for part in parts if "seq" in part)
+    with report.check("archived"):
+        need(all(part["log"] == log and has_its_subtrees(part) for part in archived))
+        heads = [(part, *head) for part in archived for head in signed_beside(part, keys)]
+        need(all(origin == log and count >= part["to"] for part, origin, count, _ in heads))
+        roots = roots_of(parts, {count for _, _, count, _ in heads}) if sound else None
+        roots = roots or {}
+        need(all(roots.get(count, root) == root for _, _, count, root in heads))
+        return max((count for _, _, count, _ in heads if count in roots), default=0)
+    return 0
+
+def signed_beside(part, keys):
+    """Yields what the checkpoint beside archived deeds says, if a trusted key signed it."""
+    try:
+        if keys is not None and part["checkpoint"] is not None:
+            yield open_checkpoint(part["checkpoint"], keys)
+    except ValueError:
+        pass
 
 def open_known(keys, note, report):
     """Returns what the known checkpoint says, or nothing of it."""
@@ -123,42 +163,3 @@ def open_checkpoint(note, keys):
     root = unbase64(told[2])
     need(known and len(root) == 32)
     return told[0], int(told[1]), root
-
-def node(left, right):
-    return sha256(b"\1", left, right)
-
-def leaf(digest_text):
-    return sha256(b"\0", bytes.fromhex(digest_text[7:]))
-
-def root_of(leaves):
-    """Returns the root of the tree over these leaves."""
-    if len(leaves) < 2:
-        return leaves[0] if leaves else sha256()
-    half = 1 << (len(leaves) - 1).bit_length() - 1
-    return node(root_of(leaves[:half]), root_of(leaves[half:]))
-
-def climb(start, place, last, path):
-    """Returns the roots of the older tree and the whole one that the path leads to (RFC 9162)."""
-    old = new = start
-    for sibling in path:
-        need(last > 0)
-        if place % 2 or place == last:
-            old, new = node(sibling, old), node(sibling, new)
-            while place % 2 == 0 and place > 0:
-                place, last = place // 2, last // 2
-        else:
-            new = node(new, sibling)
-        place, last = place // 2, last // 2
-    need(last == 0)
-    return old, new
-
-def grew(old, old_root, size, root, path):
-    """Returns whether the path shows that the old tree is the beginning of the other."""
-    if old == size:
-        return (path, old_root) == ([], root)
-    start, place, last = old_root, old - 1, size - 1
-    while place % 2:
-        place, last = place // 2, last // 2
-    if place:  # No power of two: the path begins with the old tree's last full subtree.
-        start, *path = path
-    return climb(start, place, last, path) == (old_root, root)

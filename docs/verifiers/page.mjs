@@ -14,7 +14,8 @@ const alone = (name) =>
     .replace(/^import [^;]*;\n/gm, "")
     .replace(/^export \{[^}]*\};\n/gm, "")
     .replace(/^\/\/ The command line\.\n[\s\S]*/m, "");
-const inlined = ["formats", "deeds", "intents", "logs", "verify"].map(alone).join("\n");
+const modules = ["formats", "trees", "archives", "deeds", "intents", "logs", "verify"];
+const inlined = modules.map(alone).join("\n");
 const page = read("page.html").replace("/* modules */", () => inlined);
 const written = {
   "index.html": page,

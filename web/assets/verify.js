@@ -120,6 +120,11 @@ const SHAPES = {
   "envelope": {
     "payload": "@text", "payloadType": "@text", "signatures": [{"keyid": "@kid", "sig": "@text"}]
   },
+  "archived": {
+    "object": "archived_deeds", "log": "@log", "from": "@count", "to": "@count",
+    "partition": "[0-9]{4}_[0-9]{2}", "subtrees": ["@digest"], "last": "@digest",
+    "checkpoint": ["@text", null]
+  },
   "evidence": {
     "object": "evidence", "format": "service[.]evidence[.]v1", "deeds": ["@envelope"],
     "proofs": ["@text"], "consistency": [{"from": "@count", "path": ["@digest"]}],
@@ -177,6 +182,7 @@ const RULES = {
     "time": "No deed is issued before the one that it follows.",
     "unique": "No deed id stands twice.",
     "amends": "An amendment names the deed that it amends as it is, and what it leaves is honest.",
+    "archived": "Archived deeds have their places in the log, and no signed checkpoint beside them is of another tree.",
     "intents": "Each signed intent is the one that its deed names, and of the call that the deed records.",
     "checkpoint": "The known checkpoint is signed by a trusted checkpoint key.",
     "root": "The known checkpoint is of this log, and the deeds make its root.",
@@ -195,6 +201,7 @@ const RULES = {
     "chain": ["sequence", "prev"],
     "beginning": ["prev"],
     "amendment": ["amends"],
+    "archived": ["sequence", "prev", "archived"],
     "evidence": ["manifest", "inclusion"],
     "intents": ["intents"],
     "checkpoint": ["checkpoint", "root"],
@@ -492,21 +499,182 @@ async function openDisclosure(text) {
   return [path, { commit: await digest(unbase64(text)), size: utf8(value).length }];
 }
 
-/** Returns the file of evidence, if it is one, and the frames of the deeds. */
-function readInput(bytes) {
-  const text = fromUtf8(bytes);
-  let value;
-  try {
-    value = parse(text);
-  } catch {
-    const lines = text.split("\n").filter((line) => !/^[ \t\r]*$/.test(line));
-    need(lines.length > 0);
-    return { frames: lines.map((line) => frame(parse(line))) };
+
+// The tree of RFC 6962 over a log's deeds: its roots as it grows, and proofs that it grew.
+
+const node = (left, right) => sha256([1], left, right);
+const leaf = (digest) => sha256([0], unhex(digest.slice(7)));
+const half = (number) => Math.floor(number / 2);
+
+/** Yields the heights of the fewest full subtrees over the leaves from start to end. */
+function* heights(start, end) {
+  for (let place = start; place < end; ) {
+    let [height, size] = [0, 1];
+    for (; place % (size * 2) === 0 && place + size * 2 <= end; size *= 2) height += 1;
+    yield height;
+    place += size;
   }
-  if (value?.object !== "evidence") return { frames: [frame(value)] };
-  const file = { intents: [], ...value };
-  need(fits("@evidence", file) && file.deeds.length > 0);
-  return { file, frames: file.deeds.map(frame) };
+}
+
+/** The full subtrees that a growing tree consists of, the largest first. */
+class Tree {
+  size = 0;
+  full = [];
+
+  /** Appends a full subtree; each one of the same height on the left joins it. */
+  async join(height, root) {
+    this.size += 2 ** height;
+    let [above, whole] = [height, root];
+    for (; this.full.at(-1)?.height === above; above += 1) {
+      whole = await node(this.full.pop().root, whole);
+    }
+    this.full.push({ height: above, root: whole });
+  }
+
+  async root() {
+    const [smallest, ...larger] = this.full.toReversed();
+    let whole = smallest?.root ?? (await sha256());
+    for (const { root } of larger) whole = await node(root, whole);
+    return whole;
+  }
+}
+
+/** Returns the roots of the older tree and the whole one that the path leads to (RFC 9162). */
+async function climb(start, place, last, path) {
+  let [older, whole] = [start, start];
+  for (const sibling of path) {
+    need(last > 0);
+    if (place % 2 === 1 || place === last) {
+      [older, whole] = [await node(sibling, older), await node(sibling, whole)];
+      for (; place % 2 === 0 && place > 0; last = half(last)) place = half(place);
+    } else {
+      whole = await node(whole, sibling);
+    }
+    [place, last] = [half(place), half(last)];
+  }
+  need(last === 0);
+  return [hex(older), hex(whole)];
+}
+
+/** Refuses a path that does not show that the old tree is the beginning of the other. */
+async function grew(old, whole, path) {
+  if (old.size === whole.size) return need(path.length === 0 && old.root === whole.root);
+  let [start, place, last] = [unhex(old.root), old.size - 1, whole.size - 1];
+  for (; place % 2 === 1; last = half(last)) place = half(place);
+  if (place > 0) {
+    // The old size is no power of two: the path begins with the old tree's last full subtree.
+    need(path.length > 0);
+    [start, ...path] = path;
+  }
+  need(spelled(await climb(start, place, last, path)) === spelled([old.root, whole.root]));
+}
+
+
+// Reads and judges archived deeds: the lines that stand for them, and files that have them. Such a
+// file has lines of deeds, or is the plain dump of a partition as `pg_dump` writes it.
+
+const ESCAPES = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
+
+const isArchived = (part) => part?.object === "archived_deeds";
+const begin = (part) => (isArchived(part) ? part.from : part.seq);
+const end = (part) => (isArchived(part) ? part.to : part.seq + 1);
+/** Returns the digest of the deed, or of the last one that is archived. */
+const last = (part) => (isArchived(part) ? part.last : part.digest);
+const hasItsSubtrees = ({ subtrees, from, to }) =>
+  subtrees.length === [...heights(from, to - 1)].length;
+
+/**
+ * Returns the roots at these sizes, as far as they are reached at the end of a line. Undefined
+ * where the lines make no tree: they begin with another place than the first, or leave one out.
+ */
+async function rootsOf(parts, sizes) {
+  const tree = new Tree();
+  const roots = new Map([[0, hex(await tree.root())]]);
+  if (begin(parts[0]) !== 0) return undefined;
+  for (const part of parts) {
+    if (isArchived(part)) {
+      if (tree.size !== part.from || !hasItsSubtrees(part)) return undefined;
+      for (const [place, height] of [...heights(part.from, part.to - 1)].entries()) {
+        await tree.join(height, unhex(part.subtrees[place].slice(7)));
+      }
+    }
+    await tree.join(0, await leaf(last(part)));
+    if (sizes.has(tree.size)) roots.set(tree.size, hex(await tree.root()));
+  }
+  return roots;
+}
+
+/**
+ * Adds the deeds of a file to an archive: a map of logs, each with the frames by their places.
+ * Where the file has a table of deeds, it is a dump, and nothing else in it counts.
+ */
+function readArchive(bytes, name, archive) {
+  const refuse = (why) => {
+    throw new Error(`\`${name}\`: ${why}`);
+  };
+  if (spelled([...bytes.slice(0, 5)]) === spelled([...utf8("PGDMP")])) {
+    refuse("expected a plain dump; `pg_restore --file - DUMP` writes one of this");
+  }
+  const lines = fromUtf8(bytes).split("\n").entries();
+  const numbered = Array.from(lines, ([place, line]) => [place + 1, line]);
+  const dumped = [...readDump(numbered)];
+  const deeds = numbered.filter(([, line]) => line.trimStart().startsWith("{"));
+  const found = dumped.length > 0 ? dumped : deeds;
+  if (found.length === 0) {
+    refuse("expected lines of deeds, or the plain dump of a table of deeds");
+  }
+  for (const [number, row] of found) {
+    try {
+      const line = isObject(row) ? null : parse(row);
+      if (isArchived(line)) continue;
+      const framed = line === null ? readRow(row) : frame(line);
+      const { log, seq } = parse(fromUtf8(framed.payload));
+      need(typeof log === "string" && Number.isInteger(seq));
+      if (!archive.has(log)) archive.set(log, new Map());
+      archive.get(log).set(seq, framed);
+    } catch (error) {
+      refuse(`line ${number} is no deed: ${error.message}`);
+    }
+  }
+}
+
+/** Yields the rows of the tables of deeds in a plain dump, each with its line's number. */
+function* readDump(numbered) {
+  let names = [];
+  for (const [number, text] of numbered) {
+    const line = text.replace(/\r$/, "");
+    const copied = line.match(/^COPY \S+ \((.*)\) FROM stdin;$/);
+    if (copied) names = copied[1].split(", ");
+    else if (line === "\\.") names = [];
+    else if (["body", "key_id", "signature"].every((name) => names.includes(name))) {
+      const cells = line.split("\t").map(unescaped);
+      yield [number, Object.fromEntries(names.map((name, place) => [name, cells[place]]))];
+    }
+  }
+}
+
+/** Returns the frame of a row's deed. */
+function readRow({ body, key_id: kid, signature }) {
+  need(/^\\x[0-9a-f]{128}$/.test(signature) && fits("@kid", kid));
+  return { kind: DEED, payload: utf8(body), kid, signature: unhex(signature.slice(2)) };
+}
+
+const unescaped = (cell) => cell.replace(/\\(.)/g, (_, letter) => ESCAPES[letter] ?? letter);
+
+/** Returns the parts with the deeds of an archive in the place of the lines that stand for them. */
+function fill(parts, archive) {
+  const filled = (part) => {
+    const of = isArchived(part) && archive.get(part.log);
+    if (!of) return [part];
+    const { from, to } = part;
+    const found = [...of.keys()].filter((seq) => from <= seq && seq < to).sort((a, b) => a - b);
+    if (found.length > 0 && found.length < to - from) {
+      const had = `the files have ${found.length} of ${to - from} archived deeds from ${from} on`;
+      throw new Error(`${had}; expected all of them, or none`);
+    }
+    return found.length > 0 ? found.map((seq) => of.get(seq)) : [part];
+  };
+  return parts.flatMap(filled);
 }
 
 
@@ -519,6 +687,7 @@ class Report extends Map {
   grade = 0;
   ran = new Set();
   missing = new Set();
+  archived = [];
 
   open(check) {
     if (!this.has(check)) this.set(check, OPEN);
@@ -644,7 +813,7 @@ function checkDisclosures(deed, texts, report) {
 }
 
 /** Judges deeds of one log, whether they follow each other or not. */
-async function checkTogether(deeds, report) {
+async function checkTogether(deeds, report, archived = []) {
   const differ = (of) => new Set(deeds.map(of)).size;
   const times = deeds.map((deed) => deed.issued_at);
   report.judge({
@@ -652,7 +821,7 @@ async function checkTogether(deeds, report) {
     time: spelled(times) === spelled([...times].sort()),
     unique: differ((deed) => deed.id) === deeds.length,
   });
-  const [before, views] = [new Map(), new Map()];
+  const [before, views, amended] = [new Map(), new Map(), new Map()];
   await report.check("amends", () => {
     for (const deed of deeds) {
       const { action, amendment, seq } = deed;
@@ -662,9 +831,14 @@ async function checkTogether(deeds, report) {
         const told = { id: first.id, digest: first.digest, seq: first.seq };
         need(spelled(amendment.amends) === spelled(told) && views.has(first.seq));
         need(spelled(deed.subject) === spelled(first.subject));
-        const changes = Object.entries(amendment.changes).filter(([, value]) => value);
-        views.set(first.seq, { ...views.get(first.seq), ...Object.fromEntries(changes) });
-        need(keeps("run", views.get(first.seq)));
+        const between = archived.some(({ from, to }) => first.seq < from && to <= seq);
+        const next = (amended.get(first.seq) ?? 0) + 1;
+        if (!between || amendment.n === next) {
+          const changes = Object.entries(amendment.changes).filter(([, value]) => value);
+          views.set(first.seq, { ...views.get(first.seq), ...Object.fromEntries(changes) });
+          amended.set(first.seq, next);
+          need(keeps("run", views.get(first.seq)));
+        }
       }
       before.set(seq, deed);
     }
@@ -739,28 +913,69 @@ async function checkClaims(claims, { actor, action }, opened) {
 }
 
 
-// Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs.
+// Judges logs and files of evidence: order, checkpoints, lists and proofs.
 
-/** Judges deeds as a part of their log, in its order. */
-async function checkLog(deeds, { keys, note, size }, report) {
-  report.grade = deeds.length > 1 ? 2 : 1;
+/** Judges deeds, and the lines that stand for archived ones, as a part of their log. */
+async function checkLog(parts, { keys, note, size }, report) {
+  const [deeds, archived] = [parts.filter((part) => !isArchived(part)), parts.filter(isArchived)];
   const first = deeds[0];
+  report.grade = parts.length > 1 ? 2 : 1;
   const genesis = await digest(utf8(`service.deed.genesis.v1\n${first.log}\n`));
-  const before = [first.seq > 0 ? first.prev : genesis, ...deeds.map((deed) => deed.digest)];
+  const follow = parts.slice(1).map((part, place) => [parts[place], part]);
+  const linked = ([before, part]) => isArchived(part) || part.prev === last(before);
   report.judge({
-    sequence: deeds.every((deed, place) => deed.seq === first.seq + place),
-    prev: deeds.every((deed, place) => deed.prev === before[place]),
-    size: [null, deeds.at(-1).seq + 1].includes(size),
+    sequence: follow.every(([before, part]) => begin(part) === end(before)),
+    prev: follow.every(linked) && (first.seq > 0 || first.prev === genesis),
+    size: [null, end(parts.at(-1))].includes(size),
   });
-  await checkTogether(deeds, report);
+  await checkTogether(deeds, report, archived);
+  const sound = archived.length === 0 || !report.has("sequence");
+  const rootsAt = (sizes) => (sound ? rootsOf(parts, sizes) : undefined);
+  const trust = { keys, rootsAt };
+  let vouched = archived.length > 0 ? await checkArchived(archived, first.log, trust, report) : 0;
   const known = await openKnown(keys, note, report);
-  if (!known) return;
-  const part = first.seq > 0 || (deeds.length === 1 && known.size !== 1);
-  if (known.origin === first.log && part) return report.open("root");
-  const leaves = await Promise.all(deeds.slice(0, known.size).map((deed) => leaf(deed.digest)));
-  const whole = { origin: first.log, size: leaves.length, root: hex(await rootOf(leaves)) };
-  report.judge({ root: spelled(whole) === spelled(known) });
-  if (known.size > 0) report.grade = 3;
+  if (known) {
+    const roots = await rootsAt(new Set([known.size]));
+    const alone = parts.length === 1 && archived.length === 0 && known.size !== 1;
+    const divided = archived.some(({ from, to }) => from < known.size && known.size < to);
+    const [same, held] = [known.origin === first.log, roots?.get(known.size) === known.root];
+    if (same && (alone || divided || !roots)) report.open("root");
+    else report.judge({ root: same && held });
+    if (held && !report.has("root")) {
+      vouched = Math.max(vouched, known.size);
+      if (known.size > 0) report.grade = 3;
+      if (archived.some(({ to }) => to > vouched)) report.open("root");
+    }
+  }
+  report.archived = archived.map(({ from, to }) => [from, to, to <= vouched]);
+  if (report.archived.some(([, , proved]) => !proved)) report.grade = 1;
+}
+
+/**
+ * Judges the lines of archived deeds, and returns the size up to which a checkpoint beside them
+ * vouches for what they say. One that no trusted key signed is left aside.
+ */
+async function checkArchived(archived, log, { keys, rootsAt }, report) {
+  const vouched = await report.check("archived", async () => {
+    need(archived.every((part) => part.log === log && hasItsSubtrees(part)));
+    const heads = [];
+    for (const part of archived) {
+      const head = await signedBeside(part, keys);
+      need(!head || (head.origin === log && head.size >= part.to));
+      if (head) heads.push(head);
+    }
+    const sizes = new Set(heads.map(({ size }) => size));
+    const roots = (await rootsAt(sizes)) ?? new Map();
+    need(heads.every(({ size, root }) => [undefined, root].includes(roots.get(size))));
+    return [...sizes].reduce((most, size) => (roots.has(size) ? Math.max(most, size) : most), 0);
+  });
+  return vouched ?? 0;
+}
+
+/** Returns what the checkpoint beside archived deeds says, if a trusted key signed it. */
+async function signedBeside({ checkpoint }, keys) {
+  if (keys === null || checkpoint === null) return undefined;
+  return openCheckpoint(checkpoint, keys).catch(() => undefined);
 }
 
 /** Returns what the known checkpoint says, if there is one that counts. */
@@ -874,71 +1089,38 @@ async function openCheckpoint(note, keys) {
   return { origin, size: Number(size), root: hex(unbase64(root)) };
 }
 
-const node = (left, right) => sha256([1], left, right);
-const leaf = (digest) => sha256([0], unhex(digest.slice(7)));
-const half = (number) => Math.floor(number / 2);
-
-/** Returns the root of the tree over these leaves. */
-async function rootOf(leaves) {
-  if (leaves.length < 2) return leaves[0] ?? sha256();
-  let left = 1;
-  while (left * 2 < leaves.length) left *= 2;
-  return node(await rootOf(leaves.slice(0, left)), await rootOf(leaves.slice(left)));
-}
-
-/** Returns the roots of the older tree and the whole one that the path leads to (RFC 9162). */
-async function climb(start, place, last, path) {
-  let [older, whole] = [start, start];
-  for (const sibling of path) {
-    need(last > 0);
-    if (place % 2 === 1 || place === last) {
-      [older, whole] = [await node(sibling, older), await node(sibling, whole)];
-      for (; place % 2 === 0 && place > 0; last = half(last)) place = half(place);
-    } else {
-      whole = await node(whole, sibling);
-    }
-    [place, last] = [half(place), half(last)];
-  }
-  need(last === 0);
-  return [hex(older), hex(whole)];
-}
-
-/** Refuses a path that does not show that the old tree is the beginning of the other. */
-async function grew(old, whole, path) {
-  if (old.size === whole.size) return need(path.length === 0 && old.root === whole.root);
-  let [start, place, last] = [unhex(old.root), old.size - 1, whole.size - 1];
-  for (; place % 2 === 1; last = half(last)) place = half(place);
-  if (place > 0) {
-    // The old size is no power of two: the path begins with the old tree's last full subtree.
-    need(path.length > 0);
-    [start, ...path] = path;
-  }
-  need(spelled(await climb(start, place, last, path)) === spelled([old.root, whole.root]));
-}
-
 
 // Checks deeds offline, as docs/deed-format.md says: in Node 20 from the command line, in a browser
 // from index.html. Needs nothing but WebCrypto.
 //
 //     node verify.mjs FILE [--keys KEYS.JSON] [--known-checkpoint NOTE] [--expected-size N]
+//                     [--archived FILE]...
 //     node verify.mjs --vectors docs/vectors    prints what each published case comes to
 
 /**
- * Returns the verdict, the grade, how each check that did not pass came out, the deeds, and the
- * places of those whose signed intents are not shown.
+ * Returns the verdict, the grade, how each check that did not pass came out, the deeds, the places
+ * of those whose signed intents are not shown, and those of archived deeds: from one up to another,
+ * and whether a checkpoint vouches for them.
  */
-async function verify(bytes, { keys = null, note = null, size = null } = {}) {
+async function verify(bytes, { keys = null, note = null, size = null, archive = new Map() } = {}) {
   const [report, trust, deeds] = [new Report(), { keys, note, size }, []];
   const input = await report.check("input", () => readInput(bytes));
-  const nothing = { grade: null, checks: { input: "failed" }, deeds, hidden: [] };
+  const nothing = { grade: null, checks: { input: "failed" }, deeds, hidden: [], archived: [] };
   if (!input) return { verdict: "malformed", ...nothing };
+  const frames = input.file ? input.frames : fill(input.frames, archive);
+  if (frames.every(isArchived)) return { verdict: "malformed", ...nothing };
   if (input.file) {
-    deeds.push(...(await checkEvidence(input.file, input.frames, trust, report)));
+    deeds.push(...(await checkEvidence(input.file, frames, trust, report)));
   } else {
-    for (const framed of input.frames) deeds.push(await checkDeed(framed, keys, report));
-    if (!deeds.includes(undefined)) await checkLog(deeds, trust, report);
+    const parts = [];
+    for (const part of frames) {
+      parts.push(isArchived(part) ? part : await checkDeed(part, keys, report));
+    }
+    if (!parts.includes(undefined)) await checkLog(parts, trust, report);
+    for (const part of parts) if (!isArchived(part)) deeds.push(part);
   }
-  report.require(required(input.file, deeds.filter(Boolean), trust));
+  const rows = required(input.file, deeds.filter(Boolean), trust);
+  report.require({ ...rows, archived: frames.some(isArchived) });
   // Where something is at fault, what rests on it did not have to run.
   if (report.size === 0) for (const name of report.missing) report.open(name);
   const names = Object.keys(RULES.checks).filter((name) => report.has(name));
@@ -950,7 +1132,32 @@ async function verify(bytes, { keys = null, note = null, size = null } = {}) {
     checks: Object.fromEntries(names.map((name) => [name, status[report.get(name)]])),
     deeds: deeds.filter(Boolean),
     hidden: notShown(input.file, deeds.filter(Boolean)),
+    archived: report.archived.map(([from, to, proved]) => [from, to, proved && worst === 0]),
   };
+}
+
+/** Returns the frame of a deed, or the line itself where it stands for archived deeds. */
+function readLine(value) {
+  if (value?.object !== "archived_deeds") return frame(value);
+  need(fits("@archived", value) && value.from < value.to);
+  return value;
+}
+
+/** Returns the file of evidence, if it is one, and the deeds' frames and archived parts. */
+function readInput(bytes) {
+  const text = fromUtf8(bytes);
+  let value;
+  try {
+    value = parse(text);
+  } catch {
+    const lines = text.split("\n").filter((line) => !/^[ \t\r]*$/.test(line));
+    need(lines.length > 0);
+    return { frames: lines.map((line) => readLine(parse(line))) };
+  }
+  if (value?.object !== "evidence") return { frames: [readLine(value)] };
+  const file = { intents: [], ...value };
+  need(fits("@evidence", file) && file.deeds.length > 0);
+  return { file, frames: file.deeds.map(frame) };
 }
 
 /** Returns which rows of the table of required checks are about an input as a whole. */
@@ -968,6 +1175,12 @@ function required(file, deeds, { note, size }) {
     checkpoint: note !== null,
     size: size !== null,
   };
+}
+
+/** Tells of archived deeds in a line; what is proved of them, where the verdict is valid. */
+function archivedLine([from, to, proved], grade) {
+  const shown = proved ? "proved by the tree of a checkpoint" : "no checkpoint vouches for them";
+  return `deeds ${from} to ${to - 1}: archived${grade ? `; ${shown}` : ""}`;
 }
 
 

@@ -9,6 +9,7 @@
 //! What this crate's own types are made of is at hand here too: ids, times and words of [`model`],
 //! the keys of `crypto`, and [`serde_json`] for values.
 
+mod archived;
 mod body;
 mod canonical;
 mod chain;
@@ -33,6 +34,7 @@ mod text;
 pub mod tree;
 pub mod verify;
 
+pub use archived::ArchivedDeeds;
 pub use body::{Body, BodyError, Format, MAX_BODY};
 pub use chain::{ChainHead, genesis_digest};
 pub use checkpoint::Checkpoint;

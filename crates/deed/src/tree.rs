@@ -10,8 +10,9 @@ mod text;
 use model::Digest;
 
 pub use hash::{empty_root, leaf_hash, node_hash};
+pub(crate) use proof::heights;
 pub use proof::{
-    Nodes, Tree, TreeHead, consistency, inclusion, verify_consistency, verify_inclusion,
+    Nodes, Tree, TreeHead, consistency, inclusion, subtrees, verify_consistency, verify_inclusion,
 };
 pub use text::{TlogProof, TlogProofError};
 
@@ -74,19 +75,38 @@ impl Frontier {
     /// Appends a leaf and returns the nodes that a store must keep.
     pub fn push(&mut self, leaf: Digest) -> Vec<Node> {
         let mut nodes = Vec::new();
-        let mut hash = leaf;
+        self.join((0, leaf), |height, index, hash| {
+            if height.is_multiple_of(8) {
+                let level = u8::try_from(height / 8).unwrap_or(u8::MAX);
+                nodes.push(Node { level, index, hash });
+            }
+        });
+        nodes
+    }
+
+    /// Appends the full subtrees over the leaves from the tree's size up to `end`, as
+    /// [`subtrees`] returns them, unless there are more or fewer of them than that takes.
+    pub fn append(&mut self, end: u64, subtrees: &[Digest]) -> bool {
+        let heights: Vec<_> = heights(self.size, end).collect();
+        let fits = heights.len() == subtrees.len() && end >= self.size;
+        if fits {
+            heights.into_iter().zip(subtrees).for_each(|of| self.join((of.0, *of.1), |_, _, _| {}));
+        }
+        fits
+    }
+
+    /// Appends a full subtree at a multiple of its own size, and tells each larger one that is full
+    /// with it: its height, its index and its root.
+    fn join(&mut self, (height, root): (u32, Digest), mut full: impl FnMut(u32, u64, Digest)) {
+        let mut hash = root;
         // Each full subtree of the same size on the left joins the new one.
-        for height in 1..=self.size.trailing_ones() {
+        for above in 1..=(self.size >> height).trailing_ones() {
             let Some(left) = self.peaks.pop() else { break };
             hash = node_hash(&left, &hash);
-            if height % 8 == 0 {
-                let level = u8::try_from(height / 8).unwrap_or(u8::MAX);
-                nodes.push(Node { level, index: self.size >> height, hash });
-            }
+            full(height + above, self.size >> (height + above), hash);
         }
         self.peaks.push(hash);
-        self.size += 1;
-        nodes
+        self.size += 1 << height;
     }
 
     /// The root of the tree.

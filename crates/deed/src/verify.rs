@@ -3,6 +3,7 @@
 //! A verdict never says more than was shown: what could not be checked makes it undecidable, and
 //! so does a required check that did not run. How much was shown is the grade.
 
+mod archived;
 mod checks;
 mod compare;
 mod deed;
@@ -23,7 +24,7 @@ pub use compare::{Comparison, compare};
 pub use findings::Verified;
 pub use input::envelopes;
 pub use progress::Progress;
-pub use report::{DeedSummary, Grade, IntentShown, Report, Verdict};
+pub use report::{ArchivedSummary, DeedSummary, Grade, IntentShown, Report, Verdict};
 pub use stored::{Position, Stored, StoredError, VerifiedDeed, verify_stored};
 pub use trust::Trust;
 
@@ -55,10 +56,10 @@ pub fn verify_telling(
         return Err(Box::new(account.malformed()));
     };
     let links = match &read {
-        Input::Deeds(items) => {
+        Input::Deeds(items, archived) => {
             let links = deed::each(items, trust.keys.as_ref(), &mut account, tell);
             if links.len() == items.len() {
-                segment::check(&links, trust, &mut found);
+                account.note_archived(segment::check(&links, archived, trust, &mut found));
             }
             links
         }
@@ -68,7 +69,7 @@ pub fn verify_telling(
     };
     account.settle(required::of_input(&read, &links, trust), found);
     let signed = match &read {
-        Input::Deeds(_) => BTreeSet::new(),
+        Input::Deeds(_, _) => BTreeSet::new(),
         Input::Evidence(form, _) => form.intents.iter().map(|shown| shown.deed).collect(),
     };
     account.close(links.iter().map(|link| link.summary(&signed)).collect())

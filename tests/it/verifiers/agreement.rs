@@ -1,5 +1,5 @@
 //! The service's verifier, the Python one and the JavaScript one judge the same changed deeds, and
-//! must come to the same verdict, grade, failing checks and intents not shown.
+//! must come to the same verdict, grade, failing checks, intents not shown and archived deeds.
 //!
 //! `CHANCERY_VERIFIER_CASES` says how many cases, `CHANCERY_VERIFIER_SEED` which ones.
 
@@ -83,6 +83,7 @@ const CHECKS: &[&str] = &[
     "prev",
     "time",
     "amends",
+    "archived",
     "intents",
     "checkpoint",
     "root",
@@ -137,7 +138,9 @@ fn asked(case: &Case) -> Value {
 /// What our verifier comes to.
 fn judged(case: &Case) -> Value {
     let Ok(keys) = case.keys.as_ref().map(|keys| KeySet::parse(keys)).transpose() else {
-        return json!({ "verdict": "keys", "grade": null, "checks": [], "not_shown": [] });
+        return json!({
+            "verdict": "keys", "grade": null, "checks": [], "not_shown": [], "archived": [],
+        });
     };
     let trust = Trust { keys, known_checkpoint: case.note.clone(), expected_size: case.size };
     let report = examine(&case.input, &trust);
@@ -145,8 +148,10 @@ fn judged(case: &Case) -> Value {
     let checks: Vec<_> = failing.map(|check| check.id).collect();
     let hidden = report.deeds.iter().filter(|deed| deed.intent == Some(IntentShown::NotShown));
     let hidden: Vec<_> = hidden.map(|deed| deed.seq).collect();
+    let archived = report.archived.iter().map(|part| (part.from, part.to, part.proved));
     json!({
         "verdict": report.verdict, "grade": report.grade, "checks": checks, "not_shown": hidden,
+        "archived": archived.collect::<Vec<_>>(),
     })
 }
 

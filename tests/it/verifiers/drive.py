@@ -1,6 +1,6 @@
 """Asks the Python verifier about every case of a file: `drive.py CASES`, one JSON object a line.
 
-Prints verdict, grade, failing checks and intents not shown of each; the verdict `keys` where the key set is refused.
+Prints verdict, grade, failing checks, intents not shown and archived deeds of each; the verdict `keys` where the key set is refused.
 """
 import base64, json, pathlib, sys
 
@@ -15,12 +15,12 @@ def judged(case):
         if case["keys"] is not None:
             keys = read_keys(parse(base64.b64decode(case["keys"])))
     except (ValueError, RecursionError):
-        return "keys", None, [], []
+        return "keys", None, [], [], []
     return verify(base64.b64decode(case["input"]), keys, case["note"], case["size"])
 
 
 with open(sys.argv[1], encoding="utf-8") as file:
     for line in file:
-        verdict, grade, checks, hidden = judged(json.loads(line))
+        verdict, grade, checks, hidden, archived = judged(json.loads(line))
         print(json.dumps({"verdict": verdict, "grade": grade, "checks": list(checks),
-                          "not_shown": hidden}))
+                          "not_shown": hidden, "archived": archived}))

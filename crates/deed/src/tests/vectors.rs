@@ -3,6 +3,7 @@
 //! What each case must come out as is written by hand beside it. To write the files again after
 //! a change: `UPDATE_EXPECT=1 cargo test -p deed vectors`.
 
+mod archived;
 mod cases;
 mod edges;
 mod intents;
@@ -30,11 +31,25 @@ fn the_published_vectors_are_those_that_this_code_makes() {
     };
     let log = super::evidence::story();
     expect_file!["../../../../docs/vectors/keys.json"].assert_eq(&key_set().to_json());
-    expect_file!["../../../../docs/vectors/valid.jsonl"]
-        .assert_eq(&text([cases::valid(), edges::kept(&log), intents::shown()].concat()));
+    expect_file!["../../../../docs/vectors/valid.jsonl"].assert_eq(&text(
+        [
+            cases::valid(),
+            edges::kept(&log),
+            intents::shown(),
+            archived::kept_and_archived(),
+            archived::amended(),
+        ]
+        .concat(),
+    ));
     expect_file!["../../../../docs/vectors/refused.jsonl"].assert_eq(&text(
-        [refused::cases(&log), misused::cases(&log), edges::broken(&log), intents::refused()]
-            .concat(),
+        [
+            refused::cases(&log),
+            misused::cases(&log),
+            edges::broken(&log),
+            intents::refused(),
+            archived::refused(),
+        ]
+        .concat(),
     ));
 }
 
@@ -68,10 +83,13 @@ fn every_published_vector_comes_out_as_it_says() {
 fn difference(case: &Value) -> Option<String> {
     let report = examine(case["input"].as_str().unwrap().as_bytes(), &trust(case));
     let checks: Vec<_> = faults(&report).into_iter().map(CheckId::as_str).collect();
-    // Only where it matters a case tells which intents are not shown.
+    // Only where it matters a case tells which intents are not shown, and what is archived.
     let hidden = case.get("not_shown").map(|_| json!(not_shown(&report)));
-    let found = json!([report.verdict, report.grade, checks, hidden]);
-    let told = json!([case["verdict"], case["grade"], case["checks"], case["not_shown"]]);
+    let archived = report.archived.iter().map(|part| (part.from, part.to, part.proved));
+    let archived = case.get("archived").map(|_| archived.collect::<Vec<_>>());
+    let found = json!([report.verdict, report.grade, checks, hidden, archived]);
+    let told = ["verdict", "grade", "checks", "not_shown", "archived"].map(|name| &case[name]);
+    let told = json!(told);
     (found != told).then(|| format!("{}: {found} and not {told}", case["name"]))
 }
 

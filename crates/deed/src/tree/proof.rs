@@ -95,6 +95,44 @@ pub fn consistency(nodes: &impl Nodes, old: u64, new: u64) -> Option<Vec<Digest>
     Some(proof)
 }
 
+/// The roots of the fewest full subtrees over the leaves from `start` up to but not with `end`, in
+/// the order of their leaves: what a tree of `start` leaves takes to become the one of `end`.
+///
+/// There are none when a node is not known.
+///
+/// ```
+#[doc = include_str!("../doc/shop.md")]
+/// let deeds = sealer.seal_all(&mut log, vec![stopped(), stopped(), stopped()], org, at)?;
+/// let tree = Tree::of(deeds.iter().map(|deed| deed.digest));
+/// let mut frontier = Frontier::new();
+/// frontier.push(leaf_hash(deeds[0].digest.as_bytes()));
+/// // The two deeds behind the first make no full subtree of two.
+/// assert!(frontier.append(3, &subtrees(&tree, 1, 3).unwrap()));
+/// assert_eq!(frontier.root(), Checkpoint::of(&log).tree.root);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn subtrees(nodes: &impl Nodes, start: u64, end: u64) -> Option<Vec<Digest>> {
+    let mut place = start;
+    let root = |height| {
+        let index = place >> height;
+        place += 1_u64 << height;
+        nodes.node(height, index)
+    };
+    heights(start, end).map(root).collect()
+}
+
+/// The heights of these subtrees.
+pub(crate) fn heights(start: u64, end: u64) -> impl Iterator<Item = u32> {
+    let mut place = start;
+    std::iter::from_fn(move || {
+        let left = end.checked_sub(place)?;
+        // The largest that begins here and is over before the end.
+        let height = left.checked_ilog2()?.min(place.trailing_zeros());
+        place += 1_u64 << height;
+        Some(height)
+    })
+}
+
 /// A tree by its size and root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeHead {

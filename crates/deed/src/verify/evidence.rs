@@ -35,7 +35,7 @@ pub(super) fn check(
         found.run(CheckId::Disclosures, || none_left(form, &links));
     }
     if links.len() == items.len() {
-        segment::check_scattered(&links, found);
+        segment::check_scattered(&links, &[], found);
         // What an intent says is held to what the disclosures open.
         let disclosures = CheckId::Disclosures;
         if !account.is_at_fault(disclosures) && !found.is_at_fault(disclosures) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     checks::{Check, CheckId, CheckStatus},
-    report::{DeedSummary, Grade, Report, Verdict},
+    report::{ArchivedSummary, DeedSummary, Grade, Report, Verdict},
     required::CheckSet,
 };
 
@@ -85,6 +85,7 @@ pub(super) struct Account {
     missing: CheckSet,
     faults: BTreeMap<CheckId, (CheckStatus, String)>,
     vouched: bool,
+    archived: Vec<ArchivedSummary>,
 }
 
 impl Account {
@@ -106,6 +107,11 @@ impl Account {
         for (id, (status, why)) in later.faults {
             self.fault(id, status, why);
         }
+    }
+
+    /// Notes which deeds are archived.
+    pub(super) fn note_archived(&mut self, archived: Vec<ArchivedSummary>) {
+        self.archived = archived;
     }
 
     /// Whether this check came to something else than it should.
@@ -135,9 +141,12 @@ impl Account {
             Some(CheckStatus::Failed) => Verdict::Invalid,
         };
         if verdict != Verdict::Valid {
+            self.archived.iter_mut().for_each(|archived| archived.proved = false);
             return Err(Box::new(self.report(verdict, deeds)));
         }
         let grade = match (self.vouched, self.passed.contains(CheckId::Sequence)) {
+            // Whoever says that deeds are archived may say anything of them.
+            (_, _) if self.archived.iter().any(|archived| !archived.proved) => Grade::Signed,
             (true, _) => Grade::Checkpointed,
             (false, true) => Grade::Chained,
             (false, false) => Grade::Signed,
@@ -152,13 +161,13 @@ impl Account {
     }
 
     fn report(self, verdict: Verdict, deeds: Vec<DeedSummary>) -> Report {
-        let Self { passed, mut faults, .. } = self;
+        let Self { passed, mut faults, archived, .. } = self;
         for id in passed.iter() {
             faults.entry(id).or_insert((CheckStatus::Passed, String::new()));
         }
         let check = |(id, (status, detail))| Check { id, status, detail };
         let checks = faults.into_iter().map(check).collect();
-        Report { verdict, grade: None, checks, deeds }
+        Report { verdict, grade: None, checks, deeds, archived }
     }
 }
 

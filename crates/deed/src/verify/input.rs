@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use crate::{
+    archived::ArchivedDeeds,
     body::Body,
     dsse::{Envelope, EnvelopeSignature},
     evidence::EvidenceForm,
@@ -31,8 +32,9 @@ pub(super) struct Item {
 /// What came in.
 #[derive(Debug)]
 pub(super) enum Input {
-    /// Deeds in the order of their log.
-    Deeds(Vec<Item>),
+    /// Deeds in the order of their log, and those that are archived, each with how many deeds stand
+    /// before them.
+    Deeds(Vec<Item>, Vec<(usize, ArchivedDeeds)>),
     /// A file of evidence, and the deeds in it.
     Evidence(Box<EvidenceForm>, Vec<Item>),
 }
@@ -44,7 +46,11 @@ pub(super) fn read(input: &[u8], tell: &mut dyn FnMut(Progress)) -> Result<Input
     let is_lines = text.lines().next().and_then(plain_envelope).is_some();
     if !is_lines && let Ok(value) = crypto::json::parse(text.as_bytes()) {
         let evidence = value.get("object").is_some_and(|object| object == "evidence");
-        return if evidence { read_evidence(value) } else { Ok(Input::Deeds(vec![item(value)?])) };
+        if ArchivedDeeds::is_meant(&value) {
+            return Err(NO_DEED.to_owned());
+        }
+        let alone = |item| Input::Deeds(vec![item], Vec::new());
+        return if evidence { read_evidence(value) } else { item(value).map(alone) };
     }
     let blank = |line: &str| line.trim_matches([' ', '\t', '\r']).is_empty();
     let lines: Vec<_> = text.lines().enumerate().filter(|(_, line)| !blank(line)).collect();
@@ -55,14 +61,32 @@ pub(super) fn read(input: &[u8], tell: &mut dyn FnMut(Progress)) -> Result<Input
     let part = |part: &[_]| part.iter().map(read).collect::<Result<Vec<_>, _>>();
     let parts = parallel::blocks(&lines, part, |done| tell(Progress::Read { done, all }));
     let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let items: Vec<_> = parts.into_iter().flatten().collect();
-    if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
+    let (mut items, mut archived) = (Vec::with_capacity(all), Vec::new());
+    for line in parts.into_iter().flatten() {
+        match line {
+            Line::Deed(item) => items.push(*item),
+            Line::Archived(deeds) => archived.push((items.len(), *deeds)),
+        }
+    }
+    match (items.is_empty(), archived.is_empty()) {
+        (false, _) => Ok(Input::Deeds(items, archived)),
+        (true, false) => Err(NO_DEED.to_owned()),
+        (true, true) => Err("the input is empty".to_owned()),
+    }
+}
+
+const NO_DEED: &str = "all deeds of the input are archived, and nothing is here to be verified";
+
+/// One line of several.
+enum Line {
+    Deed(Box<Item>),
+    Archived(Box<ArchivedDeeds>),
 }
 
 /// The deeds of anything that the verifier reads as DSSE envelopes, unchecked.
 pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
     let items = match read(input, &mut |_| {})? {
-        Input::Deeds(items) | Input::Evidence(_, items) => items,
+        Input::Deeds(items, _) | Input::Evidence(_, items) => items,
     };
     let envelope = |item: Item| {
         let keyid = item.key_id.parse().map_err(|error: TextError| error.to_string())?;
@@ -102,12 +126,17 @@ fn with_disclosures(form: &EvidenceForm, items: Vec<Item>) -> Vec<Item> {
     items.map(|item| Item { disclosures: take(&item).unwrap_or_default(), ..item }).collect()
 }
 
-/// Reads one deed of several.
-fn line(text: &str) -> Result<Item, String> {
-    match plain_envelope(text) {
-        Some(envelope) => framed(&envelope),
-        None => item(crypto::json::parse(text.as_bytes()).map_err(|error| error.to_string())?),
+fn line(text: &str) -> Result<Line, String> {
+    let deed = |item| Line::Deed(Box::new(item));
+    if let Some(envelope) = plain_envelope(text) {
+        return framed(&envelope).map(deed);
     }
+    let value = crypto::json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+    if ArchivedDeeds::is_meant(&value) {
+        let archived = ArchivedDeeds::from_value(value)?;
+        return Ok(Line::Archived(Box::new(archived)));
+    }
+    item(value).map(deed)
 }
 
 /// Reads an envelope fast where its type alone is as strict as the parser: an envelope has texts

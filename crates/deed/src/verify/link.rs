@@ -8,7 +8,72 @@ use super::{
     checks::ensure,
     report::{DeedSummary, IntentShown},
 };
-use crate::{body::Body, chain::genesis_digest, content::Content, text::LogOrigin};
+use crate::{
+    archived::ArchivedDeeds, body::Body, chain::genesis_digest, content::Content, text::LogOrigin,
+};
+
+/// What one line of a log stands for: a deed, or deeds that are archived.
+pub(super) enum Stretch<'a> {
+    Deed(&'a Link),
+    Archived(&'a ArchivedDeeds),
+}
+
+impl<'a> Stretch<'a> {
+    /// The lines in their order, where each archived part stands behind so many of the deeds.
+    pub(super) fn of(links: &'a [Link], archived: &'a [(usize, ArchivedDeeds)]) -> Vec<Self> {
+        let mut all = Vec::with_capacity(links.len() + archived.len());
+        let mut archived = archived.iter().peekable();
+        for (place, link) in links.iter().enumerate() {
+            while let Some((_, deeds)) = archived.next_if(|(behind, _)| *behind <= place) {
+                all.push(Self::Archived(deeds));
+            }
+            all.push(Self::Deed(link));
+        }
+        all.extend(archived.map(|(_, deeds)| Self::Archived(deeds)));
+        all
+    }
+
+    /// The place of its first deed.
+    pub(super) fn from(&self) -> u64 {
+        match self {
+            Self::Deed(link) => link.body.seq,
+            Self::Archived(deeds) => deeds.from,
+        }
+    }
+
+    /// The place behind its last deed.
+    pub(super) fn end(&self) -> u64 {
+        match self {
+            Self::Deed(link) => link.body.seq + 1,
+            Self::Archived(deeds) => deeds.to,
+        }
+    }
+
+    /// The digest of its last deed.
+    fn last(&self) -> &Digest {
+        match self {
+            Self::Deed(link) => &link.digest,
+            Self::Archived(deeds) => &deeds.last,
+        }
+    }
+
+    pub(super) fn stands_behind(&self, before: &Self) -> Result<(), String> {
+        match (before, self) {
+            (Self::Deed(before), Self::Deed(link)) => link.stands_after(before.body.seq),
+            _ => ensure(self.from() == before.end(), || {
+                format!("deed {} follows deed {}", self.from(), before.end() - 1)
+            }),
+        }
+    }
+
+    /// What an archived deed names as the one before it is not to be seen.
+    pub(super) fn names(&self, before: &Self) -> Result<(), String> {
+        match self {
+            Self::Deed(link) => link.names(before.last()),
+            Self::Archived(_) => Ok(()),
+        }
+    }
+}
 
 /// A deed that could be read, in its place.
 pub(super) struct Link {

@@ -6,7 +6,10 @@ use model::{DeedId, Digest, OrgId, Timestamp};
 use serde::Serialize;
 
 use super::checks::{Check, CheckStatus};
-use crate::text::{LogOrigin, Thumbprint};
+use crate::{
+    archived::ArchivedDeeds,
+    text::{LogOrigin, Thumbprint},
+};
 
 /// What the check came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -46,6 +49,8 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// The deeds that could be read, in the order of the input.
     pub deeds: Vec<DeedSummary>,
+    /// The deeds that are archived, in the order of the input.
+    pub archived: Vec<ArchivedSummary>,
 }
 
 impl fmt::Display for Report {
@@ -94,6 +99,27 @@ pub struct DeedSummary {
     pub subject: String,
     /// Whether the signed intent that it names came with it; nothing where it names none.
     pub intent: Option<IntentShown>,
+}
+
+/// Deeds that the input says to be archived: nothing of them was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ArchivedSummary {
+    /// The place of the first of them.
+    pub from: u64,
+    /// The place behind the last of them.
+    pub to: u64,
+    /// The name of the partition that they are in.
+    pub partition: String,
+    /// Whether a checkpoint vouches for their digests. It never does in a report that is not valid.
+    pub proved: bool,
+}
+
+impl ArchivedSummary {
+    /// What is said of archived deeds where checkpoints vouch for a tree of this size.
+    pub(super) fn of(deeds: &ArchivedDeeds, vouched: u64) -> Self {
+        let ArchivedDeeds { from, to, partition, .. } = deeds;
+        Self { from: *from, to: *to, partition: partition.clone(), proved: *to <= vouched }
+    }
 }
 
 /// Whether a signed intent came with the deed that names it. That it holds is a check.

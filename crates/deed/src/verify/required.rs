@@ -32,6 +32,8 @@ pub(crate) enum Of {
     Beginning,
     /// An input with an amendment.
     Amendment,
+    /// Lines of which some stand for archived deeds.
+    Archived,
     /// A file of evidence.
     Evidence,
     /// A file of evidence with signed intents.
@@ -70,6 +72,7 @@ pub(crate) const REQUIRED: &[(Of, &str, &[CheckId])] = {
         (Of::Chain, "several deeds sent as lines, besides", &[C::Sequence, C::Prev]),
         (Of::Beginning, "deeds, no evidence, of which the first has `seq` 0", &[C::Prev]),
         (Of::Amendment, "an input with an amendment", &[C::Amends]),
+        (Of::Archived, "lines with archived deeds, besides", &[C::Sequence, C::Prev, C::Archived]),
         (Of::Evidence, "a file of evidence", &[C::Manifest, C::Inclusion]),
         (Of::Intents, "a file of evidence with intents, besides", &[C::Intents]),
         (Of::Checkpoint, "an input held to a known checkpoint", &[C::Checkpoint, C::Root]),
@@ -155,9 +158,9 @@ pub(super) fn of_input(input: &Input, links: &[Link], trust: &Trust) -> CheckSet
     let (several, amends) =
         (links.len() > 1, |link: &Link| matches!(link.body.content, Content::Amendment(_)));
     let begins = links.first().is_some_and(|first| first.body.seq == 0);
-    let evidence = match input {
-        Input::Deeds(_) => None,
-        Input::Evidence(form, _) => Some(form),
+    let (evidence, archived) = match input {
+        Input::Deeds(_, archived) => (None, !archived.is_empty()),
+        Input::Evidence(form, _) => (Some(form), false),
     };
     let signed = evidence.is_some_and(|form| !form.intents.is_empty());
     let disclosed = evidence.is_some_and(|form| !form.disclosures.is_empty());
@@ -168,6 +171,7 @@ pub(super) fn of_input(input: &Input, links: &[Link], trust: &Trust) -> CheckSet
         (Of::Chain, several && evidence.is_none()),
         (Of::Beginning, begins && evidence.is_none()),
         (Of::Amendment, links.iter().any(amends)),
+        (Of::Archived, archived),
         (Of::Evidence, evidence.is_some()),
         (Of::Intents, signed),
         (Of::Checkpoint, trust.known_checkpoint.is_some()),

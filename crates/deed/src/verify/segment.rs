@@ -5,48 +5,72 @@ use std::collections::{HashMap, HashSet};
 use model::{Digest, Mode};
 
 use super::{
+    archived::{Roots, beside, vouched_for},
     checks::{CheckId, ensure},
     findings::{Findings, Unmet},
-    link::Link,
+    link::{Link, Stretch},
+    report::ArchivedSummary,
     trust::Trust,
 };
 use crate::{
+    archived::ArchivedDeeds,
     checkpoint::Checkpoint,
     content::{ActionContent, AmendmentContent, Changes, Content, Execution, Run, Witness},
     honesty,
+    text::LogOrigin,
     tree::{Frontier, TreeHead, leaf_hash},
 };
 
-/// Runs every check that concerns the deeds' places in their log.
-pub(super) fn check(links: &[Link], trust: &Trust, found: &mut Findings) {
+/// Runs every check that concerns the deeds' places in their log, and returns what is archived of it.
+pub(super) fn check(
+    links: &[Link],
+    archived: &[(usize, ArchivedDeeds)],
+    trust: &Trust,
+    found: &mut Findings,
+) -> Vec<ArchivedSummary> {
+    let stretches = Stretch::of(links, archived);
     let begins = links.first().filter(|first| first.body.seq == 0);
-    if links.len() > 1 {
+    if stretches.len() > 1 {
         found.run(CheckId::Sequence, || {
-            pairs(links).try_for_each(|[before, after]| after.stands_after(before.body.seq))
+            pairs(&stretches).try_for_each(|[before, after]| after.stands_behind(before))
         });
     }
-    if links.len() > 1 || begins.is_some() {
+    if stretches.len() > 1 || begins.is_some() {
         found.run(CheckId::Prev, || {
             begins.map_or(Ok(()), Link::starts_right)?;
-            pairs(links).try_for_each(|[before, after]| after.names(&before.digest))
+            pairs(&stretches).try_for_each(|[before, after]| after.names(before))
         });
     }
-    check_scattered(links, found);
-    if let Some(known) = &trust.known_checkpoint {
-        check_checkpoint(links, known, trust, found);
+    check_scattered(links, archived, found);
+    let roots = (!archived.is_empty()).then(|| Roots::of(&stretches, archived, (trust, found)));
+    let roots = roots.flatten();
+    let mut vouched = 0;
+    if !archived.is_empty() {
+        let beside = || beside(links, archived, trust, roots.as_ref());
+        vouched = found.run(CheckId::Archived, beside).unwrap_or_default();
+    }
+    if let Some(note) = &trust.known_checkpoint {
+        let log = Lines { links, archived, roots: roots.as_ref() };
+        vouched = check_checkpoint(&log, (note, vouched), trust, found);
     }
     if let Some(expected) = trust.expected_size {
         found.run(CheckId::Size, || {
-            let size = links.last().map_or(0, |last| last.body.seq + 1);
+            let size = stretches.last().map_or(0, Stretch::end);
             ensure(size == expected, || {
                 format!("expected a log of {expected} deeds, the last deed makes it {size}")
             })
         });
     }
+    archived.iter().map(|(_, deeds)| ArchivedSummary::of(deeds, vouched)).collect()
 }
 
-/// Runs the checks of deeds of one log that need not follow each other.
-pub(super) fn check_scattered(links: &[Link], found: &mut Findings) {
+/// Runs the checks of deeds of one log that need not follow each other, and of which some may be
+/// archived.
+pub(super) fn check_scattered(
+    links: &[Link],
+    archived: &[(usize, ArchivedDeeds)],
+    found: &mut Findings,
+) {
     if links.len() > 1 {
         found.run(CheckId::Log, || {
             pairs(links)
@@ -59,12 +83,12 @@ pub(super) fn check_scattered(links: &[Link], found: &mut Findings) {
         found.run(CheckId::Unique, || unique(links));
     }
     if links.iter().any(|link| matches!(link.body.content, Content::Amendment(_))) {
-        found.run(CheckId::Amends, || amends(links));
+        found.run(CheckId::Amends, || amends(links, archived));
     }
 }
 
-fn pairs(links: &[Link]) -> impl Iterator<Item = &[Link; 2]> {
-    links.windows(2).filter_map(|pair| pair.try_into().ok())
+fn pairs<T>(items: &[T]) -> impl Iterator<Item = &[T; 2]> {
+    items.windows(2).filter_map(|pair| pair.try_into().ok())
 }
 
 fn unique(links: &[Link]) -> Result<(), String> {
@@ -73,8 +97,9 @@ fn unique(links: &[Link]) -> Result<(), String> {
     twice.map_or(Ok(()), |link| Err(format!("the id `{}` stands twice", link.body.id)))
 }
 
-/// An amendment whose deed is not among these is taken at its word.
-fn amends(links: &[Link]) -> Result<(), String> {
+/// An amendment whose deed is not among these is taken at its word, and so is one where an amendment
+/// before it is archived: what it changes is not known then.
+fn amends(links: &[Link], archived: &[(usize, ArchivedDeeds)]) -> Result<(), String> {
     let mut first: HashMap<u64, &Link> = HashMap::new();
     let mut views: HashMap<u64, View> = HashMap::new();
     links.iter().try_for_each(|link| {
@@ -88,7 +113,13 @@ fn amends(links: &[Link]) -> Result<(), String> {
                 if let Some(amended) = first.get(&named) {
                     let fault = |why| format!("deed {seq} amends deed {named}: {why}");
                     names(link, amendment, amended).map_err(fault)?;
-                    follow(&amendment.changes, views.get_mut(&named)).map_err(fault)?;
+                    let between =
+                        |(_, deeds): &(usize, ArchivedDeeds)| named < deeds.from && deeds.to <= seq;
+                    let view = views.get_mut(&named);
+                    let is_next = view.as_ref().is_none_or(|view| view.amended + 1 == amendment.n);
+                    if is_next || !archived.iter().any(between) {
+                        follow(&amendment.changes, view).map_err(fault)?;
+                    }
                 }
             }
             Content::Admin(_) => {}
@@ -111,18 +142,21 @@ struct View {
     mode: Mode,
     execution: Execution,
     witness: Witness,
+    /// The number of the last amendment.
+    amended: u32,
 }
 
 impl View {
     fn of(action: &ActionContent) -> Option<Self> {
         let Run { execution, witness } = action.ending.run()?.clone();
-        Some(Self { mode: action.mode, execution, witness })
+        Some(Self { mode: action.mode, execution, witness, amended: 0 })
     }
 }
 
 /// Takes the changes into the action's present view, which must stay honest.
 fn follow(changes: &Changes, view: Option<&mut View>) -> Result<(), String> {
     let view = view.ok_or_else(|| "that action did not run".to_owned())?;
+    view.amended += 1;
     view.execution = changes.execution.clone().unwrap_or_else(|| view.execution.clone());
     view.witness = changes.witness.clone().unwrap_or_else(|| view.witness.clone());
     honesty::attested(view.mode, &view.execution)
@@ -130,22 +164,56 @@ fn follow(changes: &Changes, view: Option<&mut View>) -> Result<(), String> {
         .map_err(|fault| fault.to_string())
 }
 
-fn check_checkpoint(links: &[Link], note: &str, trust: &Trust, found: &mut Findings) {
+/// The lines of a log, and the tree that they make where some of them stand for archived deeds.
+struct Lines<'a> {
+    links: &'a [Link],
+    archived: &'a [(usize, ArchivedDeeds)],
+    roots: Option<&'a Roots>,
+}
+
+/// Holds the lines to a checkpoint that was kept, and returns the size of the largest tree that a
+/// checkpoint vouches for now.
+fn check_checkpoint(
+    lines: &Lines<'_>,
+    (note, vouched): (&str, u64),
+    trust: &Trust,
+    found: &mut Findings,
+) -> u64 {
     let known = found.run(CheckId::Checkpoint, || known(note, trust));
-    let (Some(known), Some(first)) = (known, links.first()) else { return };
+    let Some(Checkpoint { log, tree }) = known else { return vouched };
+    let mut now = vouched;
     let held = found.run(CheckId::Root, || {
-        ensure(first.body.log == known.log, || {
-            format!("the checkpoint is of `{}`, the deeds of `{}`", known.log, first.body.log)
-        })?;
-        if first.body.seq != 0 || links.len() == 1 && known.tree.size != 1 {
-            let why = "the checkpoint can only be compared with a log from its first deed on";
-            return Err(Unmet::Open(why.to_owned()));
-        }
-        Ok(compare(links.iter().map(|link| link.digest), &known.tree)?)
+        lines.hold_to(&log, &tree)?;
+        now = now.max(tree.size);
+        vouched_for(lines.archived, now)
     });
     // A checkpoint of an empty log vouches for no deed.
-    if held.is_some() && known.tree.size > 0 {
+    if held.is_some() && tree.size > 0 {
         found.vouched();
+    }
+    now
+}
+
+impl Lines<'_> {
+    /// Compares the tree with that of a checkpoint.
+    fn hold_to(&self, log: &LogOrigin, tree: &TreeHead) -> Result<(), Unmet> {
+        let Self { links, archived, roots } = self;
+        let Some(first) = links.first() else { return Ok(()) };
+        ensure(first.body.log == *log, || {
+            format!("the checkpoint is of `{log}`, the deeds of `{}`", first.body.log)
+        })?;
+        let open = |why: &str| Err(Unmet::Open(why.to_owned()));
+        let begins = archived.first().filter(|(place, _)| *place == 0);
+        let begin = begins.map_or(first.body.seq, |(_, deeds)| deeds.from);
+        let is_deed_alone = links.len() == 1 && archived.is_empty();
+        if begin != 0 || is_deed_alone && tree.size != 1 {
+            return open("the checkpoint can only be compared with a log from its first deed on");
+        }
+        match roots {
+            Some(roots) => roots.compare(tree),
+            None if archived.is_empty() => Ok(compare(links.iter().map(|link| link.digest), tree)?),
+            None => open("the lines make no tree"),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) struct Case {
     pub(super) grade: Option<&'static str>,
     pub(super) checks: &'static [&'static str],
     pub(super) not_shown: Option<&'static [u64]>,
+    pub(super) archived: Option<&'static [(u64, u64, bool)]>,
 }
 
 /// The keys that the verifier is given.
@@ -54,6 +55,7 @@ impl Case {
             grade: None,
             checks,
             not_shown: None,
+            archived: None,
         }
     }
 
@@ -86,6 +88,11 @@ impl Case {
         Self { not_shown: Some(seqs), ..self }
     }
 
+    /// The places that are archived, from one up to another, and whether a checkpoint vouches for them.
+    pub(super) fn archiving(self, places: &'static [(u64, u64, bool)]) -> Self {
+        Self { archived: Some(places), ..self }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let keys = match &self.keys {
             Keys::Published => json!("keys.json"),
@@ -104,6 +111,9 @@ impl Case {
         });
         if let Some(seqs) = self.not_shown {
             case["not_shown"] = json!(seqs);
+        }
+        if let Some(places) = self.archived {
+            case["archived"] = json!(places);
         }
         case
     }
