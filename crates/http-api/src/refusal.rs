@@ -90,7 +90,7 @@ impl IntoApiError for ReadError {
             ReadError::NoSuchLog => ApiError::invalid("log", self.to_string()),
             ReadError::Sizes { .. } => ApiError::new(codes::VALIDATION_FAILED, self.to_string()),
             ReadError::Places { .. } => ApiError::invalid("from", self.to_string()),
-            ReadError::Away { .. } => ApiError::new(codes::NOT_FOUND, self.to_string()),
+            ReadError::Missing { .. } => ApiError::new(codes::NOT_FOUND, self.to_string()),
             ReadError::Withheld => ApiError::unavailable(
                 "this org's log does not hold what was signed for; nothing is signed until its \
                  operator has settled that",

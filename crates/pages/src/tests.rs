@@ -45,7 +45,8 @@ fn ledger(check: &Value, entry: &Value) -> String {
 fn a_broken_chain_an_empty_log_and_entries_of_nobody_are_told() {
     let at = "2026-10-01T12:00:00.000Z";
     let check = json!({
-        "status": "failed", "result": "failed", "from_seq": 0, "to_seq": 17, "checked": 4,
+        "status": "failed", "result": "failed", "from_seq": 0, "to_seq": 1_700, "checked": 1_445,
+        "archived": 256,
         "created_at": at, "finished_at": at,
         "first_bad": { "seq": 3, "problem": "digest", "expected": "one", "found": "other" },
     });
@@ -55,6 +56,7 @@ fn a_broken_chain_an_empty_log_and_entries_of_nobody_are_told() {
     });
     let page = ledger(&check, &entry);
     assert!(page.contains("Broken") && page.contains('3'), "{page}");
+    assert!(page.contains("looked at, 256 archived and left out"), "{page}");
     assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
 }
 
@@ -141,14 +143,17 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
 
 #[test]
 fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
-    let check =
-        |result: Option<&str>, at: Option<&str>| json!({ "result": result, "finished_at": at });
+    let check = |result: Option<&str>, at: Option<&str>| json!({ "result": result, "finished_at": at, "archived": 256 });
     let at = Some("1969-12-31T22:00:00.000Z");
     let page =
         overview(&json!([]), &json!([]), &json!([check(None, None), check(Some("passed"), at)]));
-    for told in
-        ["Make an agent", "curl https://gate.example/v1/actions", "last checked", "Nothing does."]
-    {
+    for told in [
+        "Make an agent",
+        "curl https://gate.example/v1/actions",
+        "last checked",
+        "Nothing does.",
+        "256 are archived",
+    ] {
         assert!(page.replace("&#x2f;", "/").contains(told), "{told} is not in {page}");
     }
     assert!(!page.contains("<svg viewBox=\"0 0 240"), "{page}");

@@ -66,6 +66,9 @@ pub struct ChainCheck {
     pub checkpoint: Option<String>,
     /// How many deeds were checked.
     pub checked: u64,
+    /// How many were left out because they are archived: of these the tree alone was looked at.
+    #[serde(default)]
+    pub archived: u64,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// The first thing that is wrong.

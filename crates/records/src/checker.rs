@@ -119,6 +119,7 @@ impl Records {
             end_seq,
             checkpoint: part.checkpoint,
             checked: 0,
+            archived: 0,
             finished_at: None,
             first_bad: None,
         };
@@ -142,11 +143,12 @@ impl Records {
         let walk = Walk { store: &*self.store, keys, org: check.org, head: &head };
         let mut at = check.from_seq;
         let mut found = None;
-        check.checked = 0;
+        (check.checked, check.archived) = (0, 0);
         while found.is_none() && at < check.end_seq {
             let looked = walk.tile(at, check.end_seq).await?;
-            (at, found) = (looked.end, looked.fault);
             check.checked += looked.deeds;
+            check.archived += looked.end - at - looked.deeds;
+            (at, found) = (looked.end, looked.fault);
             self.store.put_check(&check).await?;
         }
         if found.is_none() {

@@ -28,12 +28,12 @@ pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
 pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{LogError, compare};
 pub use proof::{ProofError, consistency, inclusion};
-pub use read_out::ReadOut;
+pub use read_out::{LogLine, ReadOut, ReadRange};
 pub use records::{Growth, ReadError, Reader, Records, Store};
 pub use recovery::{Remembered, judge};
 pub use store::{
-    Away, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
-    Stray,
+    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span,
+    Standing, Stray,
 };
 pub use walk::{Fault, Problem};
 

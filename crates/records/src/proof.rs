@@ -8,7 +8,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use deed::tree::{self, Frontier, Nodes, Tree, leaf_hash};
+use deed::{
+    ArchivedDeeds, LogOrigin,
+    tree::{self, Frontier, Nodes, Tree, leaf_hash},
+};
 use ledger::StoreDown;
 use model::Digest;
 
@@ -51,6 +54,23 @@ pub async fn consistency(
     let needed = Needed::by(|nodes| tree::consistency(nodes, old, new))?;
     let loaded = Loaded::load(store, log, &needed).await?;
     tree::consistency(&loaded, old, new).ok_or(ProofError::Missing)
+}
+
+/// The line that stands for deeds of a partition which is away, in a log that is read out.
+pub(crate) async fn archived_deeds(
+    store: &dyn LogStore,
+    log: OrgLog,
+    of: (&LogOrigin, &str),
+    (from, to): (u64, u64),
+    checkpoint: Option<String>,
+) -> Result<ArchivedDeeds, ProofError> {
+    let last = to.checked_sub(1).ok_or(ProofError::NoSuch)?;
+    let needed = Needed::by(|nodes| tree::subtrees(nodes, from, last))?;
+    let loaded = Loaded::load(store, log, &needed).await?;
+    let span = Span { level: 0, start: last, count: 1 };
+    let digests = store.hashes(log, &[span]).await?;
+    let digest = digests.into_iter().flatten().next().ok_or(ProofError::Missing)?;
+    ArchivedDeeds::of(of, (from, to), (&loaded, digest), checkpoint).ok_or(ProofError::Missing)
 }
 
 /// The sizes from `first` to `end`, which end in one tile, with the root of the tree of so

@@ -76,10 +76,10 @@ pub enum ReadError {
         /// How many deeds the log has.
         size: u64,
     },
-    /// The deeds from this place on are in a partition that is away.
-    #[error("the deeds from place {seq} on are in a partition that is away")]
-    Away {
-        /// The first of them.
+    /// A deed is neither here nor in a partition that is away.
+    #[error("the deed at place {seq} is missing, and no archived partition has it; check the log")]
+    Missing {
+        /// Its place.
         seq: u64,
     },
     /// The log is not the one that was signed for, and nothing more is signed for it.

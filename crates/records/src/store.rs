@@ -116,6 +116,15 @@ pub struct Away {
     pub issued_at: Timestamp,
 }
 
+/// Full tiles of deeds that lie in one partition which is away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwayTiles {
+    /// The partition's name.
+    pub partition: String,
+    /// The first tile behind them.
+    pub end: u64,
+}
+
 /// A checkpoint as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
@@ -181,6 +190,13 @@ pub trait LogStore: Send + Sync {
     /// What is known of this tile of a log while its deeds are away, with all that the tree needs of
     /// them still there; nothing of a tile that is here.
     async fn away(&self, log: OrgLog, tile: u64) -> Result<Option<Away>, StoreDown> {
+        let _ = (log, tile);
+        Ok(None)
+    }
+
+    /// The tiles from this one on that are in the same partition, while that is away; nothing of a tile
+    /// that is here.
+    async fn away_from(&self, log: OrgLog, tile: u64) -> Result<Option<AwayTiles>, StoreDown> {
         let _ = (log, tile);
         Ok(None)
     }

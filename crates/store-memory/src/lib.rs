@@ -100,7 +100,7 @@ impl MemoryStore {
         self.locked().faults.fail(attempt, calls);
     }
 
-    /// Takes deeds out of the org's open log, as those of a detached partition are.
+    /// Takes deeds out of the org's open log, as whoever deletes their rows does.
     pub fn take_away(&self, org: OrgId, places: std::ops::Range<u64>) {
         if let Some(rows) = self.locked().orgs.get_mut(&org) {
             let open = rows.head.as_ref().map(|head| head.log_no);

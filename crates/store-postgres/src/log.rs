@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
 use records::{
-    Away, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
-    Stray,
+    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span,
+    Standing, Stray,
 };
 use tokio_postgres::Row;
 
@@ -85,6 +85,22 @@ impl LogStore for PostgresStore {
         let read = |row| {
             let cells = Cells::of("past_tile", row);
             Ok(Away { last: cells.digest("last")?, issued_at: cells.moment("issued_at")? })
+        };
+        rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
+    }
+
+    async fn away_from(&self, log: OrgLog, tile: u64) -> Result<Option<AwayTiles>, StoreDown> {
+        let attempt = "look for tiles that are away";
+        let Some(index) = Place::node(log.no, 1, tile) else { return Ok(None) };
+        let call = Call::new(AWAY_FROM)
+            .with(*log.org.as_uuid())
+            .with(bigint(index))
+            .with(bigint(Place::node(log.no.next(), 1, 0).unwrap_or(u64::MAX >> 1)));
+        let rows = self.reading.ask_one(attempt, call).await?;
+        let read = |row| {
+            let cells = Cells::of("past_tile", row);
+            let end = cells.count("end")?.saturating_sub(index - tile);
+            Ok(AwayTiles { partition: cells.get("part")?, end })
         };
         rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
     }
@@ -171,6 +187,20 @@ const CLOSED: &str = "
 
 const AWAY: &str = concat!(
     "select substr(tile.digests, 8161, 32) as last, tile.issued_at from past_tile as tile
+    where tile.org_id = $1 and tile.index = $2 and ",
+    is_away!()
+);
+
+// The tiles of a partition follow each other: the next one of another partition ends them, or the last
+// one of the log does.
+const AWAY_FROM: &str = concat!(
+    "select tile.part, coalesce(
+        (select min(next.index) from past_tile as next
+        where next.org_id = $1 and next.index > $2 and next.index < $3 and next.part <> tile.part),
+        (select max(last.index) + 1 from past_tile as last
+        where last.org_id = $1 and last.index >= $2 and last.index < $3)
+    ) as \"end\"
+    from past_tile as tile
     where tile.org_id = $1 and tile.index = $2 and ",
     is_away!()
 );

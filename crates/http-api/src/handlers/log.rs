@@ -8,7 +8,7 @@ use deed::{BodyError, LogOrigin, api_form};
 use futures_util::{StreamExt, stream};
 use http::{HeaderName, HeaderValue, StatusCode};
 use model::DeedId;
-use records::{OpenDeed, ReadError, ReadOut};
+use records::{LogLine, ReadError, ReadOut, ReadRange};
 use web::{ApiError, Call, Credential, CutError, Param, Reply};
 
 use crate::{
@@ -26,7 +26,8 @@ pub(crate) const PROOF: &[Param] = &[Param::One("deed")];
 pub(crate) const CONSISTENCY: &[Param] = &[Param::One("log"), Param::One("from"), Param::One("to")];
 
 /// The parameters of a log that is read out.
-pub(crate) const DEEDS: &[Param] = &[Param::One("log"), Param::One("from"), Param::One("to")];
+pub(crate) const DEEDS: &[Param] =
+    &[Param::One("log"), Param::One("from"), Param::One("to"), Param::One("known_size")];
 
 /// Tells the places that are read out and the size of the log, as `0-42/45`.
 const RANGE: HeaderName = HeaderName::from_static("service-log-range");
@@ -68,17 +69,18 @@ pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> An
 
 /// `GET /v1/log/deeds`
 ///
-/// Nothing but deeds is in it, so that what was saved is what a verifier reads. How many will come
-/// is said before the first; where one cannot be read, or the key is not valid any more, the
-/// connection breaks.
+/// It has deeds and lines that stand for archived ones, so that what was saved is what a verifier
+/// reads. How many deeds the lines are of is said before the first; where one cannot be read, or the
+/// key is not valid any more, the connection breaks.
 pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let log: Option<LogOrigin> = call.query.parse("log")?;
-    let (from, to): (Option<u64>, _) = (call.query.number("from")?, call.query.number("to")?);
-    let places = (from.unwrap_or(0), to);
-    let mut out = app.records.read_out(caller.org(), log.as_ref(), places).await?;
+    let from: Option<u64> = call.query.number("from")?;
+    let (to, known_size) = (call.query.number("to")?, call.query.number("known_size")?);
+    let range = ReadRange { from: from.unwrap_or(0), to, known_size };
+    let mut out = app.records.read_out(caller.org(), log.as_ref(), range).await?;
     let ((from, to), size) = (out.places(), out.size());
     // What cannot be read at all is an answer of its own.
-    let first = lines(&out.step().await?).map_err(|error| {
+    let first = lines(&out.step(&app.records).await?).map_err(|error| {
         tracing::error!(%error, "a stored deed is not what was sealed");
         ApiError::internal()
     })?;
@@ -114,17 +116,22 @@ impl Reading {
             tracing::info!("a log is not read out further: its reader is not let in any more");
             return Err(CutError);
         }
-        let deeds = self.out.step().await.map_err(|error| broken(&error))?;
-        let text = lines(&deeds).map_err(|error| broken(&error))?;
+        let step = self.out.step(&self.app.records).await.map_err(|error| broken(&error))?;
+        let text = lines(&step).map_err(|error| broken(&error))?;
         Ok((!text.is_empty()).then_some(text))
     }
 }
 
-/// The deeds in their API form, one a line.
-fn lines(deeds: &[OpenDeed]) -> Result<Bytes, BodyError> {
+/// The lines: deeds in their API form, and what stands for archived ones.
+fn lines(step: &[LogLine]) -> Result<Bytes, BodyError> {
     let mut text = String::new();
-    for OpenDeed { row, disclosures } in deeds {
-        text.push_str(&api_form(&row.body, &row.signature, disclosures)?.to_string());
+    for line in step {
+        text.push_str(&match line {
+            LogLine::Deed(deed) => {
+                api_form(&deed.row.body, &deed.row.signature, &deed.disclosures)?.to_string()
+            }
+            LogLine::Archived(archived) => archived.to_line()?,
+        });
         text.push('\n');
     }
     Ok(text.into())

@@ -114,6 +114,7 @@ pub(crate) fn verification(found: Result<Verified, Box<Report>>) -> Value {
         "grade": report.grade,
         "checks": checks,
         "deeds": report.deeds,
+        "archived": report.archived,
     })
 }
 

@@ -232,6 +232,7 @@ pub(crate) fn chain_check(check: &ChainCheck) -> Value {
         "from_seq": check.from_seq,
         "to_seq": check.end_seq.checked_sub(1),
         "checked": check.checked,
+        "archived": check.archived,
         "finished_at": check.finished_at,
         "result": result,
         "first_bad": check.first_bad,

@@ -2,6 +2,7 @@
 
 mod old;
 mod past;
+mod read_out;
 mod thinning;
 
 use std::sync::Arc;
@@ -42,6 +43,7 @@ async fn checked(
         end_seq: head.chain.size(),
         checkpoint,
         checked: 0,
+        archived: 0,
         finished_at: None,
         first_bad: None,
     };

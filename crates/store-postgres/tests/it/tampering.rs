@@ -197,6 +197,7 @@ impl Stored {
             end_seq,
             checkpoint: None,
             checked: 0,
+            archived: 0,
             finished_at: None,
             first_bad: None,
         };

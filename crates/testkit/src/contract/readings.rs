@@ -211,6 +211,7 @@ async fn one_check_of_an_org_is_open_at_a_time(store: &dyn Store, seeded: &Seede
         end_seq: 6,
         checkpoint: None,
         checked: 0,
+        archived: 0,
         finished_at: None,
         first_bad: None,
     };
