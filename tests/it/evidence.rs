@@ -103,7 +103,7 @@ pub(crate) async fn checked(house: &House, keys: &Path, file: &Value) -> Vec<Tol
     told
 }
 
-fn other(program: &Path, script: &str, words: &[&str]) -> Told {
+pub(crate) fn other(program: &Path, script: &str, words: &[&str]) -> Told {
     let script = root().join("docs/verifiers").join(script);
     let mut command = Command::new(program);
     let output = command.env("PYTHONDONTWRITEBYTECODE", "1").arg(script).args(words).output();

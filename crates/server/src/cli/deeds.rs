@@ -36,6 +36,11 @@ pub struct Verify {
     /// A checkpoint of the log that was kept from before.
     #[arg(long, value_name = "FILE")]
     pub known_checkpoint: Option<PathBuf>,
+    /// A file with archived deeds of the log, which are checked in the place of the lines that stand
+    /// for them: lines of deeds, or the dump of a partition as `pg_dump` writes it by default. May be
+    /// given several times.
+    #[arg(long, value_name = "FILE")]
+    pub archived: Vec<PathBuf>,
     /// How many deeds the log must have.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub expected_size: Option<u64>,

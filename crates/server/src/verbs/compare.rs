@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use deed::{
-    Checkpoint, KeySet,
+    ArchivedDeeds, Checkpoint, KeySet,
     verify::{Comparison, Trust, Verified, compare, envelopes},
 };
 use model::Digest;
@@ -79,7 +79,14 @@ pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
 
 /// Prints the deeds of a file as DSSE envelopes, one a line.
 pub(super) fn export(file: &Path) -> Result<Exit, Failure> {
-    let envelopes = envelopes(&super::input(file)?)
+    let input = super::input(file)?;
+    for line in String::from_utf8_lossy(&input).lines() {
+        if let Some(Ok(ArchivedDeeds { from, to, .. })) = ArchivedDeeds::read(line) {
+            let last = to.saturating_sub(1);
+            print::complaint(format!("deeds {from} to {last} are archived, and left out"));
+        }
+    }
+    let envelopes = envelopes(&input)
         .map_err(|why| Failure::malformed(format!("`{}`: {why}", file.display())))?;
     for envelope in envelopes {
         print::line(json!(envelope).to_string());

@@ -1,5 +1,6 @@
 //! `verify`: checks deeds offline, or a service's log while it comes in, and prints what was found.
 
+mod archive;
 mod follow;
 mod remote;
 mod sum;
@@ -27,7 +28,7 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
         return super::in_runtime(follow::run(what, url));
     }
     let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was named"))?;
-    let input = super::input(file)?;
+    let input = archive::Archive::open(&what.archived)?.fill(super::input(file)?)?;
     let trust = trust(what)?;
     let (exit, report) = match verify_telling(&input, &trust, &mut come) {
         Ok(verified) => (Exit::Ok, verified.into_report()),

@@ -3,13 +3,14 @@
 use std::{path::Path, time::Duration};
 
 use crypto::Secret;
-use deed::{Checkpoint, KeySet, verify::Verdict};
+use deed::{ArchivedDeeds, Checkpoint, KeySet, verify::Verdict};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::{
     super::{read, read_text},
+    archive::Archive,
     exit, keys_of, readable,
     remote::{PATIENCE, Remote, RemoteError, broken, late},
     walk::{Unfit, Walk},
@@ -24,6 +25,8 @@ use crate::{
 const KEY: &str = "CHANCERY_API_KEY";
 /// So many bytes of whole lines are checked at once.
 const PART: usize = 4 * 1024 * 1024;
+/// A line of archived deeds begins so.
+const ARCHIVED: &[u8] = b"{\"object\":\"archived_deeds\"";
 /// A line is no longer than this.
 const LONGEST: usize = 64 * 1024 * 1024;
 /// So often in a row a connection may break without one deed more.
@@ -41,6 +44,13 @@ struct Held {
 enum Stopped {
     Remote(RemoteError),
     Unfit(Unfit),
+    Failed(Failure),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 impl From<RemoteError> for Stopped {
@@ -64,11 +74,12 @@ pub(super) async fn run(what: &Verify, url: &str) -> Result<Exit, Failure> {
         Ok(held) => held,
         Err(stopped) => return ended(what, stopped),
     };
-    let checkpoints = held.known.iter().chain([&held.now]).cloned().collect();
+    let mut archive = Archive::open(&what.archived)?;
+    let checkpoints = [&held.now].into_iter().chain(&held.known).cloned().collect();
     let mut walk = Walk::new(held.keys.clone(), checkpoints);
     let whole = async {
         walk.held_to()?;
-        whole(&remote, &mut walk, &held.now, what).await?;
+        whole(&remote, (&mut walk, &mut archive), &held, what).await?;
         amendments(&remote, &walk).await
     };
     let read = whole.await;
@@ -84,6 +95,7 @@ pub(super) async fn run(what: &Verify, url: &str) -> Result<Exit, Failure> {
             Failure::usage(format!("could not write `{}`: {error}", file.display()))
         })?;
     }
+    archive.tell_unused();
     told(what, &walk, &held);
     Ok(Exit::Ok)
 }
@@ -155,14 +167,14 @@ fn unfit(why: String) -> Stopped {
 /// Reads the log to its end, taking it up again where a connection broke.
 async fn whole(
     remote: &Remote,
-    walk: &mut Walk,
-    now: &Checkpoint,
+    (walk, archive): (&mut Walk, &mut Archive),
+    held: &Held,
     what: &Verify,
 ) -> Result<(), Stopped> {
-    let mut tries = 0;
+    let (mut tries, now) = (0, &held.now);
     while walk.size() < now.tree.size {
         let from = walk.size();
-        let why = match piece(remote, walk, now, what).await {
+        let why = match piece(remote, (walk, archive), held, what).await {
             Ok(()) if walk.size() > from => continue,
             Ok(()) => {
                 let size = now.tree.size;
@@ -187,11 +199,14 @@ async fn whole(
 /// Reads as much of the log as one answer gives.
 async fn piece(
     remote: &Remote,
-    walk: &mut Walk,
-    now: &Checkpoint,
+    (walk, archive): (&mut Walk, &mut Archive),
+    held: &Held,
     what: &Verify,
 ) -> Result<(), Stopped> {
-    let places = [("from", walk.size()), ("to", now.tree.size)];
+    let size = held.now.tree.size;
+    let mut places = vec![("from", walk.size()), ("to", size)];
+    // No line stands for archived deeds on both sides of the checkpoint that was kept.
+    places.extend(held.known.as_ref().map(|known| ("known_size", known.tree.size)));
     let mut body = remote.open(&asking("/v1/log/deeds", what, &places)).await?.into_body();
     let mut text = Vec::new();
     loop {
@@ -206,8 +221,8 @@ async fn piece(
         if end > 0 && (text.len() >= PART || !goes_on) {
             // What is no whole line yet waits for the rest of it.
             let rest = text.split_off(end);
-            walk.part(&text)?;
-            print::progress(&format!("{} of {} deeds", walk.size(), now.tree.size));
+            take((walk, archive), &text)?;
+            print::progress(&format!("{} of {size} deeds", walk.size()));
             text = rest;
         }
         if text.len() > LONGEST {
@@ -219,11 +234,43 @@ async fn piece(
     }
 }
 
+/// Takes the next whole lines: deeds, and lines that stand for archived ones, of which the files that
+/// the caller has may have the deeds.
+fn take((walk, archive): (&mut Walk, &mut Archive), text: &[u8]) -> Result<(), Stopped> {
+    let mut deeds = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        // A deed is a long line, and not parsed here for nothing.
+        let is_archived = line.starts_with(ARCHIVED);
+        let archived = str::from_utf8(line).ok().filter(|_| is_archived);
+        let Some(archived) = archived.and_then(ArchivedDeeds::read) else {
+            deeds.extend_from_slice(line);
+            continue;
+        };
+        let archived = archived.map_err(Unfit::Log)?;
+        if !deeds.is_empty() {
+            walk.part(&std::mem::take(&mut deeds))?;
+        }
+        walk.note_away(&archived);
+        if archive.has(&archived)? {
+            let told = archive.read(&archived, |lines| walk.part(lines).map_err(Stopped::from));
+            if let Err(Stopped::Unfit(_)) = told {
+                let last = archived.to - 1;
+                let of = format!("deeds {} to {last} are those of `--archived`", archived.from);
+                print::complaint(of);
+            }
+            told?;
+        } else {
+            walk.archived(archived)?;
+        }
+    }
+    if deeds.is_empty() { Ok(()) } else { Ok(walk.part(&deeds)?) }
+}
+
 /// Holds the amendments of deeds that came much earlier to them.
 async fn amendments(remote: &Remote, walk: &Walk) -> Result<(), Stopped> {
-    for amendment in walk.amendments() {
+    for (amended, amendment) in walk.amendments() {
         let evidence = remote.read(&format!("/v1/deeds/{amendment}/bundle")).await?;
-        walk.evidence(amendment, &evidence)?;
+        walk.evidence((amended, amendment), &evidence)?;
     }
     Ok(())
 }
@@ -239,14 +286,16 @@ fn asking(path: &str, what: &Verify, more: &[(&str, u64)]) -> String {
 fn cut(refused: &RemoteError, read: u64, now: &Checkpoint) -> String {
     let size = now.tree.size;
     format!(
-        "the log is cut: {read} of {size} deeds were read, and hold; then {refused}. The others          begin at `/v1/log/deeds?from={read}&to={size}`; to check the log whole, run this again \
-         once the service gives them"
+        "the log is cut: {read} of {size} deeds were read, and hold; then {refused}. The others begin \
+         at `/v1/log/deeds?from={read}&to={size}`; to check the log whole, run this again once the \
+         service gives them"
     )
 }
 
 /// Says why a log does not hold, or was not read.
 fn ended(what: &Verify, stopped: Stopped) -> Result<Exit, Failure> {
     let (verdict, lines) = match stopped {
+        Stopped::Failed(failure) => return Err(failure),
         Stopped::Remote(RemoteError::Broken(why)) => return Err(Failure::internal(why)),
         Stopped::Remote(refused @ RemoteError::Refused { .. }) => {
             return Err(Failure::usage(refused));
@@ -283,19 +332,32 @@ fn told(what: &Verify, walk: &Walk, held: &Held) {
             json!({
                 "verdict": "valid", "grade": "checkpointed", "log": now.log, "tree": tree,
                 "sum": sum, "known_checkpoint": known, "keys_given": what.keys.is_some(),
+                "archived": walk.left_out(),
             })
             .to_string(),
         );
         return;
     }
     let kinds: Vec<_> = sum.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let time = |at: Option<model::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let tests = if sum.tests == 0 { String::new() } else { format!(", {} TEST", sum.tests) };
-    let verdict = "VALID: signed, complete, and what the service's checkpoint vouches for";
-    print::outcome(Exit::Ok, &[verdict.to_owned()]);
+    let left_out = walk.left_out();
+    let verdict = match left_out.deeds {
+        0 => "VALID: signed, complete, and what the service's checkpoint vouches for".to_owned(),
+        deeds => format!(
+            "VALID: {deeds} deeds of {} are archived, proved by the tree; the others are signed, and \
+             what the service's checkpoint vouches for",
+            walk.size()
+        ),
+    };
+    print::outcome(Exit::Ok, &[verdict]);
     print::line(format!("  log         {}", now.log));
-    print::line(format!("  deeds       {}: {}{tests}", walk.size(), kinds.join(", ")));
-    print::line(format!("  sealed      {} to {}", time(sum.from), time(sum.to)));
+    let here = walk.size() - left_out.deeds;
+    let kinds = if here == 0 { String::new() } else { format!(": {}{tests}", kinds.join(", ")) };
+    print::line(format!("  deeds       {here}{kinds}"));
+    left_out.lines().iter().for_each(print::line);
+    if let (Some(from), Some(to)) = (sum.from, sum.to) {
+        print::line(format!("  sealed      {from} to {to}"));
+    }
     print::line(format!("  root        {}", now.tree.root));
     print::line(match known {
         Some(size) => format!("  kept        the checkpoint of {size} deeds: the log grew from it"),

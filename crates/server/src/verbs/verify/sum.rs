@@ -2,7 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use deed::verify::{CheckStatus, DeedSummary, Grade, IntentShown, Report, Trust, Verdict, examine};
+use deed::{
+    ArchivedDeeds,
+    verify::{
+        ArchivedSummary, CheckStatus, DeedSummary, Grade, IntentShown, Report, Trust, Verdict,
+        examine,
+    },
+};
 
 use crate::print;
 
@@ -21,9 +27,17 @@ pub(crate) fn each(report: &Report) -> Vec<String> {
 }
 
 fn framed(report: &Report, deeds: Vec<String>) -> Vec<String> {
-    let grade = report.grade.map(grade).unwrap_or_default();
+    let grade = grade(report);
     let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
     lines.extend(deeds);
+    lines.extend(report.archived.iter().map(|ArchivedSummary { from, to, partition, proved }| {
+        let shown = match (report.verdict, proved) {
+            (Verdict::Valid, true) => ", proved by the tree",
+            (Verdict::Valid, false) => ", which no checkpoint vouches for",
+            (Verdict::Invalid | Verdict::Undecidable | Verdict::Malformed, _) => "",
+        };
+        format!("  deeds {from} to {} are archived in {partition}{shown}", to - 1)
+    }));
     lines.extend(report.checks.iter().map(|check| {
         let mark = match check.status {
             CheckStatus::Passed => "pass",
@@ -65,7 +79,8 @@ fn counted(deeds: &[DeedSummary]) -> String {
 /// with those that fail. Nothing, where the input is not one deed a line.
 pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
     let lines = input.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    let is_deed = |line: &&[u8]| str::from_utf8(line).ok().and_then(ArchivedDeeds::read).is_none();
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).filter(is_deed).collect();
     let whole = |line: &&[u8]| line.starts_with(b"{") && line.ends_with(b"}");
     if lines.len() < 2 || !lines.iter().all(whole) {
         return Vec::new();
@@ -107,10 +122,20 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn grade(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Signed => ": signed",
-        Grade::Chained => ": signed, and no deed of this part of the log is missing",
-        Grade::Checkpointed => ": signed, complete, and what the known checkpoint vouched for",
+fn grade(report: &Report) -> &'static str {
+    match (report.grade, report.archived.is_empty()) {
+        (None, _) => "",
+        (Some(Grade::Signed), true) => ": signed",
+        (Some(Grade::Signed), false) => ": signed, as far as it is here",
+        (Some(Grade::Chained), true) => ": signed, and no deed of this part of the log is missing",
+        (Some(Grade::Chained), false) => {
+            ": signed, and no deed of this part of the log is missing; some are archived"
+        }
+        (Some(Grade::Checkpointed), true) => {
+            ": signed, complete, and what the known checkpoint vouched for"
+        }
+        (Some(Grade::Checkpointed), false) => {
+            ": signed, and what the known checkpoint vouched for; some of it is archived"
+        }
     }
 }

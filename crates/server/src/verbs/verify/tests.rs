@@ -1,6 +1,8 @@
 //! `verify --url` against services of this test: honest ones whose connections break, and ones that
 //! forge, cut, mix up or repeat.
 
+mod archived;
+
 use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
@@ -12,8 +14,8 @@ use std::{
 use clap::Parser;
 use crypto::SystemEntropy;
 use deed::{
-    Amended, Body, ChainHead, Exhibit, Exhibits, SealKeys, Sealed, Sealer, api_form, specimen,
-    tree::Tree,
+    Amended, ArchivedDeeds, Body, ChainHead, Exhibit, Exhibits, SealKeys, Sealed, Sealer, api_form,
+    specimen, tree::Tree,
 };
 use model::{Mint, OrgId, Timestamp};
 
@@ -33,6 +35,15 @@ struct Log {
     evidence: String,
     /// After so many answers with deeds no key is valid any more.
     shuts_after: Option<usize>,
+    sealed: Vec<Sealed>,
+    /// The places that are archived, from one up to another.
+    archived: Vec<(usize, usize)>,
+    /// Whether archived parts go on behind a checkpoint that somebody says to have kept.
+    keeps_together: bool,
+    /// Whether deeds are sent behind those that were asked for.
+    overruns: bool,
+    /// What becomes of a line that stands for archived deeds.
+    spoils: Option<fn(&mut ArchivedDeeds)>,
 }
 
 impl Log {
@@ -64,6 +75,11 @@ impl Scribe {
             notes: vec![],
             evidence: String::new(),
             shuts_after: None,
+            sealed: vec![],
+            archived: vec![],
+            keeps_together: false,
+            overruns: false,
+            spoils: None,
         };
         let head = ChainHead::genesis(specimen::log(&mint).unwrap());
         let org = specimen::org(&mint);
@@ -111,7 +127,8 @@ impl Scribe {
         let checkpoint = scribe.log.notes.last().unwrap().clone();
         let exhibits = Exhibits { deeds, checkpoint, consistency: vec![] };
         let at = Timestamp::from_unix_millis(1_790_000_000_000);
-        Log { evidence: scribe.sealer.evidence(&exhibits, at).unwrap(), ..scribe.log }
+        let evidence = scribe.sealer.evidence(&exhibits, at).unwrap();
+        Log { evidence, sealed: scribe.sealed, ..scribe.log }
     }
 }
 
@@ -196,8 +213,13 @@ fn answer(mut stream: TcpStream, log: &Log, breaks: Option<usize>, asked: &Mutex
         "/v1/log/checkpoint" => log.notes.last().unwrap().clone(),
         "/v1/log/deeds" => {
             let from = number("from=").unwrap().min(log.lines.len());
-            let to = number("to=").unwrap().min(log.lines.len());
-            log.lines[from..to].concat()
+            let to = number("to=").filter(|_| !log.overruns).unwrap_or(log.lines.len());
+            let to = to.min(log.lines.len());
+            archived::read_out(log, (from, to), number("known_size="))
+        }
+        // There is no evidence for an amendment of a deed that is archived.
+        _ if log.archived.iter().any(|(from, _)| *from == 0) => {
+            return drop(stream.write_all(b"HTTP/1.1 404 No\r\ncontent-length: 2\r\n\r\nno"));
         }
         _ => log.evidence.clone(),
     };
