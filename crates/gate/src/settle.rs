@@ -10,7 +10,7 @@ use ledger::{
 };
 use model::{
     ActionId, Attestation, ConnectorId, DeedId, Digest, ErrorCode, EventType, ExecutionStatus,
-    Fault, Footprint, Mint, Outcome, State, Status, Timestamp,
+    Fault, Footprint, Mint, Outcome, SideEffect, State, Status, Timestamp,
 };
 use serde_json::Value;
 use witness::{Evidence, Finding, Reporter, judge};
@@ -255,6 +255,7 @@ impl Witnessed {
             error_code: fault.map(code),
             error_message: fault.map(|fault| fault.message.clone()).filter(|text| !text.is_empty()),
             lossy_numbers: self.lossy_numbers,
+            rows_changed: rows_changed(action, &self.executed.outcome),
         }
     }
 
@@ -269,6 +270,18 @@ impl Witnessed {
             reasons: finding.reasons.iter().map(ToString::to_string).collect(),
             witnessed_at: now,
             detail_digest: finding.detail_digest(),
+        }
+    }
+}
+
+/// How many rows the run of a write says that it changed.
+fn rows_changed(action: &Action, outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Succeeded { report, .. } if action.side_effect != Some(SideEffect::Read) => {
+            report.rows_changed
+        }
+        Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => {
+            None
         }
     }
 }

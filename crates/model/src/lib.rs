@@ -24,6 +24,7 @@
 //! ```
 
 mod causes;
+mod conclusion;
 mod digest;
 mod id;
 mod letter;
@@ -39,6 +40,7 @@ mod tool_name;
 mod vocabulary;
 
 pub use causes::causes;
+pub use conclusion::Conclusion;
 pub use digest::{Digest, DigestError};
 pub use id::{
     ActionId, AgentId, ApprovalId, ChallengeId, CheckId, ConnectorId, DeedId, DeliveryId, EventId,

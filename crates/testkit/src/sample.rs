@@ -217,6 +217,7 @@ pub fn execution(status: ExecutionStatus, now: Timestamp) -> Execution {
         error_code: None,
         error_message: None,
         lossy_numbers: false,
+        rows_changed: None,
     }
 }
 

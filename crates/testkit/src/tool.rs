@@ -19,7 +19,7 @@ use model::{
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tool::{Claim, Definition, Estimate, Reading, Run, Settled, Tool};
+use tool::{Claim, Definition, Estimate, Estimated, Reading, Run, Settled, Tool};
 
 /// More runs than any test has at once.
 const UNHELD: usize = 1_000;
@@ -128,6 +128,11 @@ impl ScriptedTool {
     /// Makes every later run come to this.
     pub fn answer(&self, outcome: Outcome) {
         self.follow(move |_| outcome.clone());
+    }
+
+    /// Says of calls that they would do what these rows say.
+    pub fn estimate_rows(&self, rows: Vec<Value>) {
+        self.estimate_as(Estimate::Given(Estimated { rows, is_whole: true }));
     }
 
     /// Makes every later estimate this one.

@@ -1,6 +1,8 @@
 //! The whole finding as it is kept: what was expected, what was observed, each check and each row.
 
-use model::{Level, LogAnswer, LogFrame, Outcome, ReadBack, Resource, Verdict};
+use model::{
+    Datum, Image, Level, LogAnswer, LogFrame, Outcome, ReadBack, Resource, RowOp, Verdict,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -29,7 +31,7 @@ pub(crate) fn of(
         "passes": found.problems.checks().iter().map(pass).collect::<Vec<_>>(),
     });
     let Value::Object(members) = &mut detail else { return detail };
-    let rows = found.rows.iter().map(|row| (row.reason.is_none(), row_of(row))).collect();
+    let rows = found.rows.iter().map(|row| (row.reason.is_none(), row_of(row, level))).collect();
     list(members, ("rows", rows), evidence.max_detail_bytes);
     let fields = found.fields.iter().map(|field| (field.reason.is_none(), shown(field)));
     list(members, ("fields", fields.collect()), evidence.max_detail_bytes);
@@ -50,8 +52,13 @@ fn list(
     // The two members that hold them, and a number of those that are left out.
     let mut room = max_bytes.saturating_sub(length(&Value::Object(members.clone())) + 64);
     let mut kept = Vec::new();
-    for (_, one) in all {
-        let Some(left) = room.checked_sub(length(&one) + 1) else { break };
+    for (_, mut one) in all {
+        let mut left = room.checked_sub(length(&one) + 1);
+        // How a row was is the first to go: without it, it still says what differs.
+        if left.is_none() && one.as_object_mut().and_then(|row| row.remove("before")).is_some() {
+            left = room.checked_sub(length(&one) + 1);
+        }
+        let Some(left) = left else { break };
         room = left;
         kept.push(one);
     }
@@ -63,27 +70,42 @@ fn length(value: &Value) -> usize {
     crypto::json::canonical(value).len()
 }
 
-fn row_of(row: &RowFinding) -> Value {
+fn row_of(row: &RowFinding, level: Level) -> Value {
     let expected = row.expected.as_ref().map(|told| {
         let members = told.iter().map(|(column, told)| (column.clone(), json!(told.text)));
         Value::Object(members.collect())
     });
-    let observed = row.observed.as_ref().map(|image| {
-        let text = |datum: &model::Datum| match datum {
-            model::Datum::Null => Value::Null,
-            model::Datum::Text(text) => json!(text),
-            model::Datum::Unresolved => json!({ "not_told": true }),
+    let image = |image: &Image| {
+        let text = |datum: &Datum| match datum {
+            Datum::Null => Value::Null,
+            Datum::Text(text) => json!(text),
+            Datum::Unresolved => json!({ "not_told": true }),
         };
         Value::Object(image.iter().map(|(column, datum)| (column.clone(), text(datum))).collect())
-    });
-    json!({
+    };
+    let mut shown = json!({
         "table": row.table,
         "op": row.op,
         "expected": expected,
-        "observed": observed,
+        "observed": row.observed.as_ref().map(image),
         "result": row.reason.map_or("pass", model::WitnessReason::as_str),
         "columns": row.columns,
-    })
+    });
+    // A read-back happens after the change and cannot see the old row.
+    if let (Level::L2, Some(members)) = (level, shown.as_object_mut()) {
+        members.insert("before".to_owned(), json!(before(row).as_ref().map(image)));
+        members.insert("key".to_owned(), json!(row.key));
+    }
+    shown
+}
+
+/// Of an updated row, the columns that differ, as they were; a new and a deleted row are observed whole.
+fn before(row: &RowFinding) -> Option<Image> {
+    let (before, observed) = row.before.as_ref().zip(row.observed.as_ref())?;
+    let differs = |(column, was): &(&String, &Datum)| observed.get(*column) != Some(*was);
+    let differing =
+        before.iter().filter(differs).map(|(column, was)| (column.clone(), was.clone()));
+    (row.op != Some(RowOp::Delete)).then(|| differing.collect())
 }
 
 fn declared(evidence: &Evidence<'_>) -> Value {

@@ -127,7 +127,7 @@ pub(crate) fn of(
     let reasons = found.problems.reasons();
     let worst = reasons.first().copied();
     let verdict = found.problems.verdict();
-    let summary = sentence::summary(level, worst, &found);
+    let summary = sentence::summary((level, evidence.outcome), worst, &found);
     let detail = detail::of(evidence, (level, verdict), &found);
     Finding {
         level,

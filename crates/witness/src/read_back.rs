@@ -191,6 +191,8 @@ fn one(
         op: rows.op,
         expected: Some(row.clone()),
         observed: read.map(|read| read.image.clone()),
+        before: None,
+        key: rows.key.clone(),
         reason,
         columns,
     }

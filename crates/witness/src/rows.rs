@@ -16,8 +16,12 @@ pub(crate) struct RowFinding {
     pub(crate) op: Option<RowOp>,
     /// The row as it was reported.
     pub(crate) expected: Option<BTreeMap<String, Told>>,
-    /// The row as it was observed.
+    /// The row as it was observed: as it is now, or as it was before it went.
     pub(crate) observed: Option<Image>,
+    /// The row before it was changed, where the evidence tells of that.
+    pub(crate) before: Option<Image>,
+    /// The columns of the table's primary key, where it has one that is known.
+    pub(crate) key: Vec<String>,
     /// Why it is no better; nothing where both agree.
     pub(crate) reason: Option<Reason>,
     /// The columns that differ or are not told.
@@ -94,6 +98,8 @@ pub(crate) fn compare(
             op: change.map(|change| change.op).or(reported.op),
             expected: Some(row.clone()),
             observed: change.and_then(NetChange::told).cloned(),
+            before: change.and_then(|change| change.before.clone()),
+            key: reported.key.clone(),
             reason,
             columns,
         });
@@ -105,6 +111,8 @@ pub(crate) fn compare(
             op: Some(change.op),
             expected: None,
             observed: change.told().cloned(),
+            before: change.before.clone(),
+            key: reported.key.clone(),
             reason: Some(Reason::ExtraRows),
             columns: Vec::new(),
         });

@@ -1,6 +1,6 @@
 //! What each reason means for the verdict, and its sentence for people.
 
-use model::{Level, Verdict, WitnessReason as Reason};
+use model::{Level, Outcome, Verdict, WitnessReason as Reason};
 
 use crate::Found;
 
@@ -15,9 +15,15 @@ pub(crate) fn sentence(reason: Reason) -> &'static str {
 }
 
 /// The finding as one sentence.
-pub(crate) fn summary(level: Level, worst: Option<Reason>, found: &Found) -> String {
+pub(crate) fn summary(
+    (level, outcome): (Level, &Outcome),
+    worst: Option<Reason>,
+    found: &Found,
+) -> String {
     let Some(worst) = worst else {
+        let has_failed = matches!(outcome, Outcome::Failed(_));
         return match level {
+            Level::L2 if has_failed => "The call failed, and the database committed nothing of it.",
             Level::L0 => "The report is consistent with itself and with what the tool declares.",
             Level::L1 if !found.fields.is_empty() => {
                 "The API, asked once more, says what was reported in every field that is compared."

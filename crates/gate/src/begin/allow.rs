@@ -20,6 +20,7 @@ pub(crate) fn allow(
         error_code: None,
         error_message: None,
         lossy_numbers: false,
+        rows_changed: None,
     };
     action.state = State::Executing;
     match action.mode {

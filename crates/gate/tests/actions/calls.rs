@@ -29,6 +29,7 @@ async fn an_allowed_call_runs_once_is_witnessed_and_sealed() {
     let action = house.refund(20).await;
     assert_eq!((action.state, action.status), (State::Sealed, Status::Executed));
     assert_eq!(action.witness.as_ref().unwrap().verdict, Verdict::Verified);
+    assert_eq!(action.execution.as_ref().unwrap().rows_changed, Some(1));
     assert_eq!(action.decision.rule_id.as_deref(), Some("refunds"));
     assert_eq!(house.refund.runs(), 1);
     let body = body(&house, &action);

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::{
-    ActionId, AgentId, Attestation, ConnectorId, DecisionCode, DecisionOutcome, DecisionSource,
-    DeedId, Digest, ErrorCode, ExecutionStatus, IntentMode, KeyId, Level, Mode, OrgId, PolicyId,
-    PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict, WitnessMethod,
+    ActionId, AgentId, Attestation, Conclusion, ConnectorId, DecisionCode, DecisionOutcome,
+    DecisionSource, DeedId, Digest, ErrorCode, ExecutionStatus, IntentMode, KeyId, Level, Mode,
+    OrgId, PolicyId, PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict, WitnessMethod,
 };
 use policy::{Agent, Call, CallFacts};
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,12 @@ impl Action {
             | Status::PendingApproval => false,
         };
         if given_back { &[] } else { &self.charged }
+    }
+
+    /// What people are told of the run.
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        let (witness, run) = self.witness.as_ref().zip(self.execution.as_ref())?;
+        Conclusion::of(run.status, run.rows_changed, (witness.verdict, witness.level))
     }
 
     /// The call as the policy saw it, made again from what was recorded of it and its arguments.
@@ -282,6 +288,9 @@ pub struct Execution {
     /// Whether a number of the result that JSON would round stands in it as its digits, or the whole
     /// of a result that is no strict JSON as its text.
     pub lossy_numbers: bool,
+    /// How many rows a write reports to have changed; nothing for reads, and for tools that count none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_changed: Option<u64>,
 }
 
 /// What the witness made of a run.

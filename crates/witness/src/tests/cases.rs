@@ -297,7 +297,19 @@ fn an_honest_run_is_verified_at_every_level() {
 fn a_failure_that_left_nothing_in_the_log_is_verified() {
     let mut case = Case::honest();
     (case.outcome, case.answer) = (failed(), LogAnswer::NeverCommitted { read_to: Lsn(130) });
-    assert_eq!(case.judged(Level::L2).verdict, Verdict::Verified);
+    let finding = case.judged(Level::L2);
+    assert_eq!(finding.verdict, Verdict::Verified);
+    assert_eq!(finding.summary, "The call failed, and the database committed nothing of it.");
+}
+
+#[test]
+fn the_detail_shows_a_row_before_and_after_where_the_log_tells_of_both() {
+    let rows = |level| Case::honest().judged(level).detail["rows"][0].clone();
+    let logged = rows(Level::L2);
+    let [before, after] = ["before", "observed"].map(|name| logged[name]["status"].clone());
+    assert!(before.is_string() && after.is_string() && before != after, "{logged}");
+    assert_eq!(logged["key"], json!(["id"]));
+    assert_eq!(rows(Level::L1).get("before"), None, "a read-back comes too late");
 }
 
 #[test]
@@ -375,4 +387,20 @@ fn the_detail_tells_each_row_and_leaves_those_that_agree_out_first() {
     assert_eq!(rows[1]["observed"], json!({ "id": "1", "status": "cancelled" }));
     let left_out = finding.detail["rows_left_out"].as_u64().unwrap();
     assert_eq!(rows.len() as u64 + left_out, 40);
+}
+
+#[test]
+fn a_row_whose_old_columns_do_not_fit_still_says_what_differs() {
+    let mut case = Case::honest();
+    case.also(RowChange { before: Some(image(2, &"x".repeat(3_000))), ..update(2) });
+    case.rows().rows.push(row(2, "another"));
+    case.rows_changed = Some(2);
+    let first = |case: &Case| case.judged(Level::L2).detail["rows"][0].clone();
+    assert_eq!(first(&case)["before"]["status"].as_str().map(str::len), Some(3_000));
+    case.max_detail_bytes = 4_096;
+    let cut = first(&case);
+    assert_eq!((&cut["result"], &cut["columns"]), (&json!("value_differs"), &json!(["status"])));
+    assert_eq!(cut.get("before"), None);
+    let whole = case.judged(Level::L2).detail;
+    assert!(crypto::json::canonical(&whole).len() <= 4_096);
 }
