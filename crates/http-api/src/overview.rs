@@ -11,8 +11,8 @@ use std::{
 
 use act::{ActError, MayView};
 use admin::ChangeError;
-use gate::{Filter, Span, Tally};
-use model::{AgentId, AgentStatus, DecisionOutcome, OrgId, Status, Timestamp, Verdict};
+use gate::{Class, Filter, Span, Tally};
+use model::{AgentId, AgentStatus, DecisionOutcome, Level, OrgId, Status, Timestamp, Verdict};
 use policy::{Decimal, Window};
 use serde::Serialize;
 
@@ -209,6 +209,10 @@ struct Totals {
     mismatch: u64,
     unverifiable: u64,
     not_witnessed: u64,
+    /// Those whose report was compared with evidence beside it, whatever came of that.
+    checked: u64,
+    /// Those that ran and that nothing but the tool's own report speaks for.
+    reported: u64,
     cost: Vec<CostView>,
     /// Those that ended so, whoever said no; of an agent's day.
     #[serde(skip)]
@@ -237,6 +241,8 @@ impl Totals {
                 None => &mut totals.not_witnessed,
             };
             *of_verdict += count;
+            totals.checked += if class.level > Some(Level::L0) { *count } else { 0 };
+            totals.reported += if is_reported(*class) { *count } else { 0 };
             if class.status == Status::Executed {
                 totals.executed += count;
                 // What did not run was not spent.
@@ -252,6 +258,11 @@ impl Totals {
             .collect();
         totals
     }
+}
+
+fn is_reported(class: Class) -> bool {
+    class.status == Status::Executed
+        && (class.verdict, class.level) == (Some(Verdict::Verified), Some(Level::L0))
 }
 
 #[derive(Debug, Serialize)]

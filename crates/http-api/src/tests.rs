@@ -32,6 +32,7 @@ mod stops;
 mod system;
 mod texts;
 mod traffic;
+mod verdicts;
 mod waits;
 mod webhooks;
 mod witness;

@@ -3,14 +3,17 @@
 //!
 //! It knows no route and no use case. A page is a template and the JSON of the reads that stand
 //! behind it, so that no page shows what a client of the interface could not read too. Every value
-//! is escaped; [`words`] has the closed vocabulary of badges, `values` turns what agents send into
-//! facts that mislead nobody, `moments` tells times, and `icons` draws the symbols that a page uses.
-//! [`assets`] has the files, under names that change with what is in them.
+//! is escaped; [`words`] has the closed vocabulary of badges, `conclusions` the one of a verdict.
+//! `values` turns what agents send into facts that mislead nobody, `rows` and `estimates` turn rows into
+//! tables, `moments` tells times, and `icons` draws the symbols that a page uses. [`assets`] has the files, under names that change with what is in them.
 
 pub mod assets;
 mod charts;
+mod conclusions;
+mod estimates;
 mod icons;
 mod moments;
+mod rows;
 mod templates;
 mod values;
 pub mod words;
@@ -47,8 +50,11 @@ impl Pages {
             templates.add_template(name, text)?;
         }
         charts::add_to(&mut templates);
+        conclusions::add_to(&mut templates);
+        estimates::add_to(&mut templates);
         icons::add_to(&mut templates);
         moments::add_to(&mut templates);
+        rows::add_to(&mut templates);
         values::add_to(&mut templates);
         words::add_to(&mut templates);
         assets::add_to(&mut templates);

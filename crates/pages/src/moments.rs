@@ -68,7 +68,7 @@ fn span(milliseconds: i64) -> String {
 }
 
 /// A whole number, its digits in threes.
-fn thousands(number: i64) -> String {
+pub(crate) fn thousands(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let first = digits.len() % 3;
     let mut shown = String::from(if number < 0 { "-" } else { "" });

@@ -65,7 +65,7 @@ fn overview(attention: &Value, agents: &Value, checks: &Value) -> String {
     let at = "2026-10-01T12:00:00.000Z";
     let sums = json!({
         "actions": 1_204, "executed": 1_100, "blocked": 3, "verified": 983, "mismatch": 2,
-        "unverifiable": 15, "not_witnessed": 204, "pending_approvals": 4,
+        "unverifiable": 15, "not_witnessed": 204, "checked": 1_007, "reported": 40, "pending_approvals": 4,
         "cost": [{ "amount": 640.5, "currency": "EUR" }],
     });
     let bucket = json!({
@@ -127,7 +127,8 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         "a &lt;i&gt; night",
         "Budget <bdi>refund-sum</bdi> is used to 86 %.",
         "8,600 of 10,000 <bdi>EUR</bdi>, agent <bdi>agt_1</bdi>",
-        "<strong>98.3 %</strong>",
+        "<strong>1,007</strong>",
+        "40 only reported · 15 unverifiable",
         "640.50 <bdi>EUR</bdi>",
     ] {
         assert!(page.contains(told), "{told} is not in {page}");

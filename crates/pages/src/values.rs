@@ -53,7 +53,7 @@ pub fn mixes_scripts(name: &str) -> bool {
 
 /// The name of a member. One that mixes scripts is shown with the number of each letter that is not
 /// ASCII, since it may look like another name.
-fn member(name: &str) -> Cow<'_, str> {
+pub(crate) fn member(name: &str) -> Cow<'_, str> {
     if !mixes_scripts(name) {
         return name.into();
     }
@@ -188,7 +188,7 @@ fn editable(value: &Value) -> Result<String, Error> {
     Ok(plain)
 }
 
-fn json(value: &Value) -> Result<Json, Error> {
+pub(crate) fn json(value: &Value) -> Result<Json, Error> {
     serde_json::to_value(value).map_err(unwritable)
 }
 

@@ -173,10 +173,11 @@ async fn the_page_of_an_action_tells_what_became_known_in_words() {
         "The log has &lt;another&gt; row.",
         "As it was sealed",
         "Mismatch",
-        "Verified",
+        "Reported",
     ] {
         assert!(html.contains(shown), "{shown}: {html}");
     }
+    assert!(!html.contains("Verified"), "it was sealed by its own report alone: {html}");
     assert!(html.contains(&format!("/app/deeds/{amendment}")), "{html}");
     let list = text(&house.get("/app/actions", &browser.key).await);
     assert!(list.contains("Known later") && list.contains("later</small>"), "{list}");

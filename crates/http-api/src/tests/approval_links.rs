@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use admin::NewOrg;
+use gate::ActionStore;
 use ledger::record::Member;
-use model::{MemberId, OrgId, Role};
+use model::{Level, MemberId, OrgId, Role, Status, Verdict};
 use people::LinkedTo;
 use serde_json::{Value, json};
 
@@ -92,6 +93,30 @@ async fn a_used_link_that_is_shown_again_tells_how_the_action_stands_and_nothing
     let followed = read(&house, &token).await;
     assert_eq!((followed.status, &followed.body["status"]), (200, &json!("used")));
     assert_eq!(followed.body["action"]["status"], "executed");
+    let found =
+        ["verdict", "level", "rows_changed"].map(|name| followed.body["action"][name].clone());
+    assert_eq!(json!(found), json!(["VERIFIED", "L0", 1]));
+    let page = house.get(&format!("/approve?t={token}"), "").await;
+    let html = String::from_utf8(page.bytes.to_vec()).unwrap();
+    assert!(html.contains("Reported") && !html.contains("Verified"), "nobody checked it: {html}");
+    // Whatever a failed call left behind is told there, too.
+    let action = house.store.action(house.org, held.id().parse().unwrap()).await.unwrap().unwrap();
+    for (verdict, level, word) in [
+        (Verdict::Mismatch, Level::L2, Some("Mismatch")),
+        (Verdict::Verified, Level::L2, Some("Not applied")),
+        (Verdict::Verified, Level::L0, None),
+    ] {
+        let mut failed = action.clone();
+        let witness = failed.witness.as_mut().unwrap();
+        (witness.verdict, witness.level, failed.status) = (verdict, level, Status::Failed);
+        house.rewrite(failed).await;
+        let page = house.get(&format!("/approve?t={token}"), "").await;
+        let html = String::from_utf8(page.bytes.to_vec()).unwrap();
+        let shown = ["Mismatch", "Not applied", "Verified", "Reported"];
+        let shown: Vec<_> = shown.into_iter().filter(|word| html.contains(word)).collect();
+        assert_eq!(shown, Vec::from_iter(word), "{html}");
+    }
+    house.rewrite(action).await;
     assert_eq!(followed.body["question"], Value::Null);
     let text = String::from_utf8(followed.bytes.to_vec()).unwrap();
     for untold in ["args", "500", "context", "shop.refund", &token] {

@@ -153,12 +153,13 @@ async fn the_overview_counts_two_windows_and_names_who_acted() {
     );
     let totals = json!({
         "actions": 3, "executed": 1, "blocked": 1, "pending_approvals": 1, "verified": 1,
-        "mismatch": 0, "unverifiable": 0, "not_witnessed": 2, "cost": [],
+        "mismatch": 0, "unverifiable": 0, "not_witnessed": 2, "checked": 0, "reported": 1,
+        "cost": [],
     });
     assert_eq!(day["totals"], totals);
     let previous = json!({
         "actions": 1, "executed": 1, "blocked": 0, "verified": 1, "mismatch": 0,
-        "unverifiable": 0, "not_witnessed": 0, "cost": [],
+        "unverifiable": 0, "not_witnessed": 0, "checked": 0, "reported": 1, "cost": [],
     });
     assert_eq!(day["previous"], previous);
     let series = day["series"].as_array().unwrap();

@@ -20,7 +20,10 @@ use crypto::Secret;
 use deed::KeySet;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
-use ledger::{EventStore, Ledger, record::PolicyMode};
+use ledger::{
+    EventStore, Ledger,
+    record::{Action, PolicyMode},
+};
 use model::{AgentId, ConnectorId, IntentMode, KeyId, LogGap, OrgId, Outcome, Scope, SideEffect};
 use records::Records;
 use serde_json::{Value, json};
@@ -41,6 +44,7 @@ rules:
   - { id: no-deletes, match: "*.delete", outcome: deny, reason: "Orders are never deleted." }
   - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
   - { id: refunds, match: shop.refund, outcome: allow }
+  - { id: credits, match: shop.credit, outcome: require_approval, approval: { estimate: true } }
   - { id: edge, match: "mail.*", outcome: allow }
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
@@ -361,6 +365,11 @@ impl House {
     pub(super) async fn sealed(&self) -> Vec<String> {
         let events = self.store.events_after(self.org, 0, 10_000).await.unwrap();
         events.into_iter().map(|event| event.kind.to_string()).collect()
+    }
+
+    /// Has the record say something else of an action.
+    pub(super) async fn rewrite(&self, action: Action) {
+        self.fixture.write(self.org, Arc::new(action)).await;
     }
 
     /// Sends a refund of this amount.

@@ -94,7 +94,7 @@ async fn the_parts_of_an_action_have_the_members_of_their_tables() {
     has(&held["approval"], &["id", "status", "expires_at"]);
     #[rustfmt::skip]
     let execution = [
-        "status", "started_at", "finished_at", "latency_ms", "error_code", "error_message", "result",
+        "status", "started_at", "finished_at", "latency_ms", "error_code", "error_message", "rows_changed", "result",
     ];
     has(&executed["execution"], &execution);
     assert!(executed["execution"]["latency_ms"].is_u64());

@@ -120,6 +120,8 @@ struct ExecutionView<'a> {
     error_code: Option<&'a ErrorCode>,
     error_message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    rows_changed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a Value>,
 }
 
@@ -272,6 +274,7 @@ fn execution(execution: &Execution) -> ExecutionView<'_> {
         latency_ms: latency.and_then(|millis| millis.try_into().ok()),
         error_code: execution.error_code.as_ref(),
         error_message: execution.error_message.as_deref(),
+        rows_changed: execution.rows_changed,
         result: None,
     }
 }

@@ -5,8 +5,8 @@ use deed::Vote;
 use gate::Link;
 use ledger::record::{Action, Answer, Member};
 use model::{
-    ActionId, ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, State, Status, Timestamp,
-    Verdict,
+    ActionId, ApprovalId, ApprovalStatus, Assurance, Digest, Level, MemberId, State, Status,
+    Timestamp, Verdict,
 };
 use serde::Serialize;
 use web::{ApiError, Fields, Word};
@@ -100,6 +100,9 @@ struct FollowedAction {
     state: State,
     status: Status,
     verdict: Option<Verdict>,
+    level: Option<Level>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_changed: Option<u64>,
 }
 
 impl<'a> LinkView<'a> {
@@ -127,6 +130,8 @@ impl<'a> LinkView<'a> {
                 state: action.state,
                 status: action.status,
                 verdict: action.witness.as_ref().map(|witness| witness.verdict),
+                level: action.witness.as_ref().map(|witness| witness.level),
+                rows_changed: action.execution.as_ref().and_then(|run| run.rows_changed),
             },
             question: None,
         }
