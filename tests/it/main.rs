@@ -26,6 +26,8 @@ mod evidence;
 #[cfg(test)]
 mod failing;
 #[cfg(test)]
+mod first_refund;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod idempotency;

@@ -177,11 +177,11 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
 
 fn told(title: &str, action: &Action) -> String {
     let deed = action.deed.map(|deed| deed.to_string()).unwrap_or_default();
-    let end = match (&action.witness, &action.decision.message) {
-        (Some(witness), _) => format!("{} at {}", witness.verdict, witness.level),
-        (None, Some(sentence)) => sentence.clone(),
-        (None, None) => String::new(),
-    };
+    let level = action.witness.as_ref().map(|witness| witness.level);
+    let concluded = action.conclusion().zip(level);
+    let concluded = concluded.map(|(end, level)| format!("{} at {level}", end.word()));
+    let failure = action.execution.as_ref().and_then(|run| run.error_message.clone());
+    let end = concluded.or(failure).or_else(|| action.decision.message.clone()).unwrap_or_default();
     format!("{title}\n   {}: {end}\n   sealed as {deed}", action.status)
 }
 

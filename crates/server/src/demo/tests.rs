@@ -20,6 +20,10 @@ async fn the_refund_runs_and_the_delete_is_refused_with_the_rules_sentence() {
     assert_eq!(sentence, Some("Orders are kept for ten years; cancel them instead."));
     assert_eq!(stage.shop.status_of(1001), "refunded");
     assert!(refund.deed.is_some() && delete.deed.is_some() && refund.deed != delete.deed);
+    assert!(told("1.", &refund).contains("executed: Reported at L0"), "{}", told("1.", &refund));
+    let failed = stage.call("shop.refund", json!({ "order": 7, "amount": 25 })).await;
+    let failed = told("2.", &failed.expect("an action"));
+    assert!(failed.contains("failed: there is no order 7"), "{failed}");
 }
 
 #[tokio::test]

@@ -28,6 +28,8 @@ pub(super) struct Client {
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
+    /// Whether it repeats what an earlier request with the same key was answered.
+    pub(super) is_replayed: bool,
 }
 
 impl Answer {
@@ -42,17 +44,33 @@ impl Answer {
 impl Client {
     /// Reads a resource.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, Failure> {
-        self.send(Method::GET, path, Bytes::new()).await
+        self.send((Method::GET, path), Bytes::new(), None).await
     }
 
     /// Posts a JSON body.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Answer, Failure> {
-        self.send(Method::POST, path, Bytes::from(body.to_string())).await
+        self.send((Method::POST, path), Bytes::from(body.to_string()), None).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, Failure> {
+    /// Posts a JSON body under an idempotency key.
+    pub(super) async fn post_once(
+        &self,
+        path: &str,
+        body: &Value,
+        key: &str,
+    ) -> Result<Answer, Failure> {
+        self.send((Method::POST, path), Bytes::from(body.to_string()), Some(key)).await
+    }
+
+    async fn send(
+        &self,
+        (method, path): (Method, &str),
+        body: Bytes,
+        key: Option<&str>,
+    ) -> Result<Answer, Failure> {
         let named = format!("{method} {path}");
-        let answer = tokio::time::timeout(PATIENCE, self.exchange(method, path, body)).await;
+        let exchange = self.exchange((method, path), body, key);
+        let answer = tokio::time::timeout(PATIENCE, exchange).await;
         match answer {
             Ok(answer) => {
                 answer.map_err(|error| Failure::internal(format!("could not {named}: {error}")))
@@ -63,9 +81,9 @@ impl Client {
 
     async fn exchange(
         &self,
-        method: Method,
-        path: &str,
+        (method, path): (Method, &str),
         body: Bytes,
+        key: Option<&str>,
     ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
         let mut request = Request::builder()
             .method(&method)
@@ -75,12 +93,16 @@ impl Client {
         if method == Method::POST {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
         let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let response = sender.send_request(request.body(Full::new(body))?).await?;
         let status = response.status();
+        let is_replayed = response.headers().contains_key("Service-Idempotent-Replayed");
         let body = Limited::new(response.into_body(), MOST_BYTES).collect().await?.to_bytes();
-        Ok(Answer { status, body })
+        Ok(Answer { status, body, is_replayed })
     }
 }

@@ -2,6 +2,8 @@
 //! checked offline by the published keys.
 
 use deed::verify::Trust;
+use model::{Conclusion, Level, Status, Verdict};
+use policy::Decimal;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -13,7 +15,7 @@ pub(super) struct Told {
     pub(super) tool: String,
     pub(super) action: String,
     pub(super) status: String,
-    /// The witness's verdict, or the sentence of the refusal.
+    /// What the witness concluded, or the sentence of the refusal.
     pub(super) end: String,
     pub(super) deed: String,
     /// What the offline check of the deed came to.
@@ -40,14 +42,49 @@ pub(super) async fn tell(client: &Client) -> Result<Vec<Told>, Failure> {
     Ok(told)
 }
 
+/// The orders that the held refund may be of: one is left where those before it are refunded.
+const REFUNDED: std::ops::RangeInclusive<u32> = 2..=21;
+/// What is refunded: less than the total of any of these orders.
+const REFUND: i64 = 20;
+
 /// Sends a call that waits for a person, and returns what they are asked; nothing where the demo's
-/// policy was changed, or a Stop holds, so that it waits for nobody.
+/// policy was changed, or a Stop holds, so that it waits for nobody. The agent looks the order up
+/// first, since a refund of more than is left of it would change nothing.
 pub(super) async fn hold(client: &Client) -> Result<Option<String>, Failure> {
-    let reason = "Two of three lamps came broken; photos are in the case.";
-    let args = json!({ "order": 2, "amount": 90, "reason": reason });
-    let call = json!({ "tool": "shop.refunds.create", "args": args, "mode": "gateway", "wait": 0 });
-    let held = client.post("/v1/actions", &call).await?.json()?;
-    Ok(held.pointer("/approval/id").and_then(Value::as_str).map(str::to_owned))
+    for order in REFUNDED {
+        let found = call(client, "shop.orders.read", &json!({ "order": order })).await?;
+        if text(&found, "/status") != Status::Executed.as_str() {
+            return Ok(None);
+        }
+        if left_of(&found).is_none_or(|left| left < Decimal::from(REFUND)) {
+            continue;
+        }
+        let reason = "Two of three lamps came broken; photos are in the case.";
+        let args = json!({ "order": order, "amount": REFUND, "reason": reason });
+        let call =
+            json!({ "tool": "shop.refunds.create", "args": args, "mode": "gateway", "wait": 0 });
+        // A refund that waits already is found again by its key.
+        let key = format!("demo-refund-of-{order}");
+        let answer = client.post_once("/v1/actions", &call, &key).await?;
+        let held = answer.json()?;
+        if text(&held, "/status") == Status::PendingApproval.as_str() {
+            return Ok(held.pointer("/approval/id").and_then(Value::as_str).map(str::to_owned));
+        }
+        // One that was decided before is told again by its key, and another order is looked at.
+        if !answer.is_replayed {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// How much of an order is not refunded yet; nothing where there is no such order.
+fn left_of(read: &Value) -> Option<Decimal> {
+    let amount = |column: &str| {
+        let text = read.pointer("/execution/result")?.get(column)?.as_str()?;
+        text.parse::<Decimal>().ok()
+    };
+    amount("total")?.checked_sub(amount("refunded")?)
 }
 
 /// Sends one call and returns its action, whether it ran or was refused.
@@ -71,8 +108,9 @@ async fn check(client: &Client, action: &Value, trust: &Trust) -> Result<Told, F
     let detail = client.get(&format!("/v1/actions/{id}?wait=25")).await?.json()?;
     let deed = detail.pointer("/deeds/0").cloned().unwrap_or_default();
     let report = deed::verify::examine(deed.to_string().as_bytes(), trust);
-    let end = match detail.pointer("/witness/verdict").and_then(Value::as_str) {
-        Some(verdict) => format!("{verdict} at {}", text(&detail, "/witness/level")),
+    let end = match conclusion(&detail) {
+        Some((end, level)) => format!("{} at {level}", end.word()),
+        None if text(&detail, "/status") == "failed" => text(&detail, "/execution/error_message"),
         None => text(&detail, "/decision/message"),
     };
     Ok(Told {
@@ -83,6 +121,16 @@ async fn check(client: &Client, action: &Value, trust: &Trust) -> Result<Told, F
         deed: text(&deed, "/id"),
         check: verify_verdict(&report),
     })
+}
+
+/// What the witness concluded, and on how much evidence.
+fn conclusion(action: &Value) -> Option<(Conclusion, Level)> {
+    let word = |pointer| action.pointer(pointer).and_then(Value::as_str);
+    let verdict: Verdict = word("/witness/verdict")?.parse().ok()?;
+    let level: Level = word("/witness/level")?.parse().ok()?;
+    let run = word("/execution/status")?.parse().ok()?;
+    let rows = action.pointer("/execution/rows_changed").and_then(Value::as_u64);
+    Some((Conclusion::of(run, rows, (verdict, level))?, level))
 }
 
 /// Numbers that JSON could round come back from a database as text.

@@ -2,8 +2,9 @@
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tool::{Estimate, Estimated};
 
-use super::world::{World, apply, failed, read_tool, result, write_tool};
+use super::world::{LIMIT, World, apply, failed, read_tool, result, write_tool};
 use crate::{
     BuildError, CheckLine, CheckState, SHOP_CONNECTOR, SHOP_SEED, check,
     postgres::{Owner, SetupError, Witness, apply_setup, setup_sql},
@@ -134,6 +135,46 @@ async fn the_demo_shop_is_seeded_governed_and_answers() {
     failed(world.call("orders.delete", json!({"order": 7})).await, "tool_error");
     assert_eq!(result(world.call("orders.delete", json!({"order": 6})).await), json!({"count": 1}));
     assert_eq!(world.count("select count(*) from orders").await, 4999);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_demo_shop_says_beforehand_what_a_refund_would_change() {
+    let shop = read_config(SHOP_CONNECTOR).unwrap();
+    let Some(mut world) = World::bare(shop["tools"].clone()).await else { return };
+    world.blueprint.config["read_tables"] = shop["read_tables"].clone();
+    world.admin.batch_execute(SHOP_SEED).await.unwrap();
+    apply(&world).await;
+    let refunds = world.tool("refunds.create").await;
+    let after =
+        |order: u64, amount: &str| json!({ "order_id": order, "amount": amount, "reason": "late" });
+    let before = ", 6.00 of it refunded before";
+    for (order, amount, note, after) in [
+        (2, json!(20), "20.00 of 22.52".to_owned(), Some(after(2, "20.00"))),
+        (7, json!(23.07), format!("23.07 of 29.07{before}"), Some(after(7, "23.07"))),
+        (
+            14,
+            json!(35.9),
+            "35.90 of 38.24, 7.00 of it refunded before; that is more than is left".to_owned(),
+            None,
+        ),
+        (3, json!(23.834), "23.834 of 23.83; that is more than is left".to_owned(), None),
+        (3, json!(0.001), "0.001 of 23.83; that is less than the smallest amount".to_owned(), None),
+        (999_999, json!(1), "there is no such order".to_owned(), None),
+    ] {
+        let args = json!({ "order": order, "amount": amount, "reason": "late" });
+        let told = refunds.estimate(&args, LIMIT).await;
+        let rows = u64::from(after.is_some());
+        let row = json!({
+            "table": "refunds", "op": "insert", "rows": rows, "note": note, "before": null,
+            "after": after,
+        });
+        assert_eq!(told, Estimate::Given(Estimated { rows: vec![row], is_whole: true }));
+        let count = format!("select count(*) from refunds where order_id = {order}");
+        let there = world.count(&count).await;
+        world.call("refunds.create", args).await;
+        assert_eq!(world.count(&count).await - there, i64::from(rows == 1), "as foretold: {note}");
+    }
     world.end().await;
 }
 
