@@ -336,6 +336,7 @@ fn org(id: OrgId, now: Timestamp) -> Org {
         pro: false,
         stop: None,
         voids: None,
+        voided: None,
         retention_days: ledger::record::RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,

@@ -130,6 +130,7 @@ impl OrgChange<'_> {
             system: false,
             stop: None,
             voids: None,
+            voided: None,
             suspension: None,
             revision: 1,
             keys_made: 0,

@@ -12,6 +12,7 @@ use model::{AgentId, EventType, KeyId};
 use crate::{
     ChangeError, OrgChange, agent,
     key::{self, KeyEvent},
+    stop,
 };
 
 /// How often the change is decided anew because a key was made meanwhile.
@@ -69,6 +70,7 @@ fn archived(
             key::changed(record, KeyEvent::Revoked, Some(before), after);
         }
     }
-    let after = Agent { archived_at: now, voids: now, ..before.clone() };
+    let voided = Some(stop::voided(record));
+    let after = Agent { archived_at: now, voids: now, voided, ..before.clone() };
     Ok(Some(agent::changed(record, EventType::AgentArchived, Some(before), after)))
 }

@@ -7,7 +7,7 @@
 use act::{ActError, By, Changed, Reason, Record};
 use ledger::{
     Needs, Snapshot, StoreDown,
-    record::{Agent, Org, Stop, Suspension},
+    record::{Agent, Org, Stop, Suspension, Voided},
 };
 use model::{AgentId, EventType, OrgId, PendingApprovals, SuspensionCause, Timestamp};
 
@@ -44,8 +44,14 @@ impl OrgChange<'_> {
             if before.stop.is_some() {
                 return Err(ActError::Conflict("the agent is already stopped"));
             }
-            let (stop, voids) = (Some(stop(record)), voided(before.voids, waiting, record));
-            let after = Agent { stop, voids, ..before.clone() };
+            let stop = Some(stop(record));
+            let after = match waiting {
+                PendingApprovals::Keep => Agent { stop, ..before.clone() },
+                PendingApprovals::Void => {
+                    let (voids, voided) = (Some(record.now()), Some(voided(record)));
+                    Agent { stop, voids, voided, ..before.clone() }
+                }
+            };
             Ok(agent::changed(record, EventType::AgentStopped, Some(before), after))
         });
         Ok(stopped.await?)
@@ -132,8 +138,14 @@ impl OrgChange<'_> {
             if before.stop.is_some() {
                 return Err(ActError::Conflict("the org is already stopped"));
             }
-            let (stop, voids) = (Some(stop(record)), voided(before.voids, waiting, record));
-            let after = Org { stop, voids, ..before.clone() };
+            let stop = Some(stop(record));
+            let after = match waiting {
+                PendingApprovals::Keep => Org { stop, ..before.clone() },
+                PendingApprovals::Void => {
+                    let (voids, voided) = (Some(record.now()), Some(voided(record)));
+                    Org { stop, voids, voided, ..before.clone() }
+                }
+            };
             Ok(org::changed(record, EventType::OrgStopped, Some(before), after))
         });
         Ok(stopped.await?)
@@ -171,14 +183,7 @@ fn stop(record: &Record<'_>) -> Stop {
     }
 }
 
-/// Up to when approvals are void from now on.
-fn voided(
-    before: Option<Timestamp>,
-    waiting: PendingApprovals,
-    record: &Record<'_>,
-) -> Option<Timestamp> {
-    match waiting {
-        PendingApprovals::Void => Some(record.now()),
-        PendingApprovals::Keep => before,
-    }
+/// This change, as what makes approvals void.
+pub(crate) fn voided(record: &Record<'_>) -> Voided {
+    Voided { by: record.by().actor(), reason: record.reason().to_owned() }
 }

@@ -5,7 +5,7 @@
 
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, DeedId, DeedKind, Digest, EventId, EventType,
-    OrgId, State, Status, Timestamp,
+    OrgId, State, Status, Timestamp, VoidReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -104,6 +104,16 @@ pub fn thin_approval(
         "action": action,
         "expires_at": expires_at,
     })
+}
+
+/// The thin object of an approval that is void, with what made it void and, where that was a Stop or the
+/// archiving of its agent, who did it.
+pub fn thin_void(mut approval: Value, reason: VoidReason, by: Option<Value>) -> Value {
+    if let Some(members) = approval.as_object_mut() {
+        members.insert("void_reason".to_owned(), json!(reason));
+        members.extend(by.map(|by| ("voided_by".to_owned(), by)));
+    }
+    approval
 }
 
 /// The thin object of a tool whose definition is another than the one that was accepted.

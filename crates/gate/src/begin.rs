@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
-use event::{thin_action, thin_approval};
+use event::{thin_action, thin_approval, thin_void};
 use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
@@ -22,7 +22,7 @@ use model::{
     KeyId, Mint, Mode, OrgId, State, Status, ToolName,
 };
 use policy::Call;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool::Tool;
 
 use crate::{
@@ -447,7 +447,11 @@ pub(crate) fn answered_event(
 }
 
 fn thin(action: &Action, approval: &Approval) -> Value {
-    thin_approval(approval.id, approval.status, (action.id, approval.expires_at))
+    let thin = thin_approval(approval.id, approval.status, (action.id, approval.expires_at));
+    match approval.void_reason {
+        Some(reason) => thin_void(thin, reason, approval.voided.as_ref().map(|it| json!(it.by))),
+        None => thin,
+    }
 }
 
 /// An event of an action as it stands.

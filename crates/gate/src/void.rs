@@ -6,7 +6,7 @@ use ledger::{
     Changes, Entry, Needs, Request, Snapshot, StoreDown,
     record::{Agent, Org},
 };
-use model::{AgentId, Mint, OrgId};
+use model::{ActionId, AgentId, Mint, OrgId};
 
 use crate::{
     gate::Gate,
@@ -40,15 +40,31 @@ impl Gate {
         failed.map_or(Ok(looked), Err)
     }
 
+    /// Ends the first calls that a change has just made void, as many as are ended together; the sweep
+    /// ends all others. Whoever made the change soon sees that nothing waits.
+    pub async fn end_first_void(&self, voiding: &Voiding) -> Result<(), SweepError> {
+        self.end_page(voiding, None).await.map(drop)
+    }
+
+    async fn end_page(
+        &self,
+        voiding: &Voiding,
+        after: Option<ActionId>,
+    ) -> Result<Vec<ActionId>, SweepError> {
+        let page = self.parts.store.void(voiding, after, PAGE).await?;
+        let enter = |action| self.parts.ledger.enter(voiding.org, End { action });
+        let mut ends = stream::iter(page.iter().copied().map(enter)).buffer_unordered(PAGE);
+        while let Some(end) = ends.next().await {
+            end?;
+        }
+        drop(ends);
+        Ok(page)
+    }
+
     async fn end_voided(&self, voiding: &Voiding) -> Result<usize, SweepError> {
         let (mut after, mut looked) = (None, 0);
         loop {
-            let page = self.parts.store.void(voiding, after, PAGE).await?;
-            let enter = |action| self.parts.ledger.enter(voiding.org, End { action });
-            let mut ends = stream::iter(page.iter().copied().map(enter)).buffer_unordered(PAGE);
-            while let Some(end) = ends.next().await {
-                end?;
-            }
+            let page = self.end_page(voiding, after).await?;
             looked += page.len();
             after = page.last().copied();
             if page.len() < PAGE {
@@ -76,11 +92,11 @@ impl Request for Done {
         let noted = Some(self.0.until);
         if let Some(id) = self.0.agent {
             let agent = snapshot.agent(id).filter(|agent| agent.voids == noted);
-            let done = agent.map(|agent| Agent { voids: None, ..agent.clone() });
+            let done = agent.map(|agent| Agent { voids: None, voided: None, ..agent.clone() });
             entry.changes.extend(done.map(Changes::from).unwrap_or_default());
         } else {
             let org = snapshot.org().filter(|org| org.voids == noted);
-            let done = org.map(|org| Org { voids: None, ..org.clone() });
+            let done = org.map(|org| Org { voids: None, voided: None, ..org.clone() });
             entry.changes.extend(done.map(Changes::from).unwrap_or_default());
         }
         (entry, ())

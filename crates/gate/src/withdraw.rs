@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ledger::{
     Entry, LedgerError, Needs, Request, Snapshot,
-    record::{Action, ApiKey, Holder},
+    record::{Action, ApiKey, Holder, Voided},
 };
 use model::{
     ActionId, AgentId, ApprovalStatus, EventType, KeyId, MemberId, Mint, OrgId, Role, State,
@@ -229,10 +229,22 @@ pub(crate) fn needs_of_withdrawal(id: ActionId, snapshot: &Snapshot) -> Needs {
 ///
 /// A call that was recorded in the very millisecond of a Stop, behind it, would be taken for one
 /// that waited before: it is refused, which a Stop may do.
-fn is_void(action: &Action, snapshot: &Snapshot) -> bool {
-    let org = snapshot.org().and_then(|org| org.voids);
-    let agent = snapshot.agent(action.agent.id).and_then(|agent| agent.voids);
-    org.max(agent).is_some_and(|until| action.created_at <= until)
+pub(crate) fn is_void(action: &Action, snapshot: &Snapshot) -> bool {
+    voided_by(action, snapshot).is_some()
+}
+
+/// What made the action's approval void, and who: the first of what did.
+fn voided_by(action: &Action, snapshot: &Snapshot) -> Option<(VoidReason, Option<Voided>)> {
+    let of_org =
+        snapshot.org().and_then(|org| Some((org.voids?, VoidReason::OrgStopped, &org.voided)));
+    let of_agent = snapshot.agent(action.agent.id).and_then(|agent| {
+        let is_end = agent.archived_at == agent.voids;
+        let reason = if is_end { VoidReason::AgentArchived } else { VoidReason::AgentStopped };
+        Some((agent.voids?, reason, &agent.voided))
+    });
+    let marks = of_org.into_iter().chain(of_agent);
+    let first = marks.filter(|(until, ..)| action.created_at <= *until).min_by_key(|it| it.0);
+    first.map(|(_, reason, voided)| (reason, voided.clone()))
 }
 
 /// Seals a waiting action without a run: what it reserved is given back.
@@ -242,6 +254,7 @@ pub(crate) fn withdraw(
     snapshot: &Snapshot,
     mint: &Mint<'_>,
 ) -> (Entry, Arc<Action>) {
+    let void = voided_by(action, snapshot);
     let mut action = action.clone();
     let (ended, kind) = match status {
         ApprovalStatus::Cancelled => (Status::Cancelled, EventType::ActionCancelled),
@@ -253,9 +266,11 @@ pub(crate) fn withdraw(
     };
     if let Some(approval) = &mut action.approval {
         approval.status = status;
-        if status == ApprovalStatus::Voided {
-            approval.void_reason =
-                approval.void_reason.or(Some(stop_of(action.agent.id, snapshot)));
+        // A release that was refused has said why.
+        if let (ApprovalStatus::Voided, None, Some((reason, voided))) =
+            (status, approval.void_reason, void)
+        {
+            (approval.void_reason, approval.voided) = (Some(reason), voided);
         }
     }
     (action.state, action.status) = (State::Sealed, ended);
@@ -267,16 +282,4 @@ pub(crate) fn withdraw(
     let action = Arc::new(action);
     entry.changes.actions.push(Arc::clone(&action));
     (entry, action)
-}
-
-/// What made the agent's approvals void.
-fn stop_of(agent: AgentId, snapshot: &Snapshot) -> VoidReason {
-    let agent = snapshot.agent(agent);
-    if agent.is_none_or(|agent| agent.archived_at.is_some()) {
-        VoidReason::AgentArchived
-    } else if agent.is_some_and(|agent| agent.voids.is_some()) {
-        VoidReason::AgentStopped
-    } else {
-        VoidReason::OrgStopped
-    }
 }

@@ -19,7 +19,7 @@ mod webhook;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Holder, Org, Policy, PolicyActivation,
-    PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop,
+    PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop, Voided,
 };
 pub use action::{
     Action, AgentRef, Amendment, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,

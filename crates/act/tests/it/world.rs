@@ -41,6 +41,7 @@ pub(crate) fn org() -> Org {
         pro: true,
         stop: None,
         voids: None,
+        voided: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,

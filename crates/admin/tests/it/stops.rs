@@ -135,10 +135,15 @@ async fn a_stop_notes_until_when_approvals_are_void_unless_they_are_kept() {
     operator.start_agent(agent, "why").await.unwrap();
     let void = operator.stop_agent(agent, "why", PendingApprovals::Void).await.unwrap().object;
     assert_eq!(void.voids, Some(void.stop.unwrap().stopped_at));
+    let voided = void.voided.clone().unwrap();
+    assert_eq!((voided.by, &*voided.reason), (By::Operator.actor(), "why"));
     // A start does not give back what the Stop took.
     assert_eq!(operator.start_agent(agent, "why").await.unwrap().object.voids, void.voids);
+    let again = operator.stop_agent(agent, "later", PendingApprovals::Keep).await.unwrap().object;
+    assert_eq!((again.voids, again.voided), (void.voids, void.voided), "what was void stays so");
     let org = operator.stop_org("why", PendingApprovals::Void).await.unwrap().object;
     assert_eq!(org.voids, Some(org.stop.unwrap().stopped_at));
+    assert_eq!(org.voided.unwrap().reason, "why");
 }
 
 #[tokio::test]

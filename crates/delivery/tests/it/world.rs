@@ -67,6 +67,7 @@ impl Request for Founding {
             pro: true,
             stop: None,
             voids: None,
+            voided: None,
             retention_days: RETENTION_DAYS,
             pruned_to: 0,
             keys_made: 0,

@@ -147,6 +147,7 @@ impl Begin {
             decisions: Vec::new(),
             decided_at: None,
             void_reason: None,
+            voided: None,
         };
         (approval, disclosure)
     }

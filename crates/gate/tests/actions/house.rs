@@ -16,7 +16,7 @@ use ledger::{
     Changes, Entry, Needs, Request, Snapshot,
     record::{
         Action, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
-        PolicyVersion, Stop,
+        PolicyVersion, Stop, Voided,
     },
 };
 use model::{
@@ -258,6 +258,24 @@ impl House {
     /// Makes approvals void that anybody of the org asked for so far.
     pub(crate) async fn void_all(&self) {
         self.write(Org { voids: Some(self.now()), ..self.rows.org.clone() }).await;
+    }
+
+    /// The same of the agent alone, by somebody who said why, and who started it again.
+    pub(crate) async fn void_by(&self, reason: &str) -> Voided {
+        let by = deed::Actor::System(deed::Word::of("operator"));
+        let voided = Voided { by, reason: reason.to_owned() };
+        let (voids, noted) = (Some(self.now()), Some(voided.clone()));
+        self.write(Agent { voids, voided: noted, ..self.rows.agent.clone() }).await;
+        voided
+    }
+
+    /// The same by somebody who said why, and who started everything again.
+    pub(crate) async fn void_all_by(&self, reason: &str) -> Voided {
+        let by = deed::Actor::System(deed::Word::of("operator"));
+        let voided = Voided { by, reason: reason.to_owned() };
+        let (voids, noted) = (Some(self.now()), Some(voided.clone()));
+        self.write(Org { voids, voided: noted, ..self.rows.org.clone() }).await;
+        voided
     }
 
     pub(crate) async fn revoke_key(&self) {

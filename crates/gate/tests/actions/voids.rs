@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gate::{ActionStore, CancelError, Canceller};
 use ledger::record::Action;
-use model::{ApprovalStatus, State, Status};
+use model::{ApprovalStatus, State, Status, VoidReason};
 
 use crate::house::{House, body};
 
@@ -42,6 +42,67 @@ async fn an_org_that_is_stopped_voids_the_approvals_of_every_agent() {
     let approval = as_it_stands(&house, &action).await.approval.unwrap();
     assert_eq!(approval.status, ApprovalStatus::Voided);
     assert!(house.store.voiding(10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_ended_names_the_stop_also_where_that_was_lifted_before() {
+    let house = House::new().await;
+    let first = house.refund(500).await;
+    let org = house.void_all_by("A drill.").await;
+    house.sweep().await;
+    let approval = as_it_stands(&house, &first).await.approval.unwrap();
+    assert_eq!((approval.void_reason, approval.voided), (Some(VoidReason::OrgStopped), Some(org)));
+    let known = house.gate.ledger().look(house.org).await.unwrap();
+    let noted = known.org().map(|org| (org.voids, org.voided.clone()));
+    assert_eq!(noted, Some((None, None)), "the note is gone with what it was for");
+    // The agent's own Stop, and one from before the reason was noted.
+    house.pass(Duration::from_millis(1));
+    let second = house.refund(500).await;
+    house.void().await;
+    house.sweep().await;
+    let approval = as_it_stands(&house, &second).await.approval.unwrap();
+    assert_eq!((approval.void_reason, approval.voided), (Some(VoidReason::AgentStopped), None));
+}
+
+#[tokio::test]
+async fn of_two_marks_the_first_that_holds_a_call_is_named() {
+    let house = House::new().await;
+    let before = house.refund(500).await;
+    // The org is stopped, then its agent; and the other way round, with a call between.
+    let org = house.void_all_by("The org.").await;
+    house.pass(Duration::from_millis(1));
+    let between = house.refund(500).await;
+    house.pass(Duration::from_millis(1));
+    let agent = house.void_by("The agent.").await;
+    house.sweep().await;
+    let named = async |action: &Action| {
+        let approval = as_it_stands(&house, action).await.approval.unwrap();
+        (approval.void_reason, approval.voided)
+    };
+    assert_eq!(named(&before).await, (Some(VoidReason::OrgStopped), Some(org)));
+    assert_eq!(named(&between).await, (Some(VoidReason::AgentStopped), Some(agent)));
+    house.pass(Duration::from_millis(1));
+    let agent = house.void_by("The agent again.").await;
+    house.pass(Duration::from_millis(1));
+    let later = house.refund(500).await;
+    house.pass(Duration::from_millis(1));
+    let org = house.void_all_by("The org again.").await;
+    house.sweep().await;
+    assert_eq!(named(&later).await, (Some(VoidReason::OrgStopped), Some(org)), "not {agent:?}");
+}
+
+#[tokio::test]
+async fn the_first_that_are_void_are_ended_without_the_sweep_and_no_others() {
+    let house = House::new().await;
+    let action = house.refund(500).await;
+    house.void_all().await;
+    let voiding = house.store.voiding(10).await.unwrap().remove(0);
+    house.pass(Duration::from_millis(1));
+    let later = house.refund(500).await;
+    house.gate.end_first_void(&voiding).await.unwrap();
+    house.gate.end_first_void(&voiding).await.unwrap();
+    assert_eq!(as_it_stands(&house, &action).await.status, Status::Denied);
+    assert_eq!(as_it_stands(&house, &later).await.status, Status::PendingApproval);
 }
 
 #[tokio::test]

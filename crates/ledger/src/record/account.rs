@@ -1,5 +1,6 @@
 //! The org, its keys, its policies and connectors.
 
+use deed::Actor;
 use model::{
     AgentId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, ProposalId, Scope, Timestamp,
     UserId,
@@ -24,6 +25,9 @@ pub struct Org {
     /// Approvals that were asked for until this moment are void; absent once none of them waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voids: Option<Timestamp>,
+    /// The Stop that made them void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<Voided>,
     /// How many days payloads are kept after their action was sealed, unless the org's settings
     /// say otherwise.
     #[serde(default = "a_year")]
@@ -77,6 +81,16 @@ pub struct Stop {
     pub stopped_at: Timestamp,
     /// Who did it, as text such as `key_…` or `operator`.
     pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The change that made approvals void: a Stop, or the archiving of their agent. It is kept until none
+/// of them waits, also where what was stopped is started before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voided {
+    /// Who made the change.
+    pub by: Actor,
     /// Why.
     pub reason: String,
 }

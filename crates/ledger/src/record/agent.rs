@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{AgentId, AgentStatus, IntentMode, MemberId, Mode, OrgId, SuspensionCause, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Row, Stop};
+use super::{Row, Stop, Voided};
 
 /// A suspension of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub struct Agent {
     /// waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voids: Option<Timestamp>,
+    /// The Stop or the archiving that made them void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<Voided>,
     /// Set while it is suspended.
     pub suspension: Option<Suspension>,
     /// Counts the changes of what it was made with.

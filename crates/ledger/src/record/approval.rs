@@ -7,6 +7,8 @@ use model::{
 use policy::Excluded;
 use serde::{Deserialize, Serialize};
 
+use super::Voided;
+
 /// The question to a person about one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
@@ -41,6 +43,9 @@ pub struct Approval {
     /// What took it away, where it is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void_reason: Option<VoidReason>,
+    /// The Stop or the archiving of the agent that took it away, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<Voided>,
 }
 
 /// Who may not answer a question that is older than the field which says so.
