@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
-use ledger::{StoreDown, record::Action};
+use ledger::{Needs, StoreDown, record::Action};
 use model::{ActionId, AgentId, DecisionOutcome, Level, OrgId, State, Status, Timestamp, Verdict};
 use policy::Decimal;
 
-use crate::{gate::Gate, store::Filter};
+use crate::{gate::Gate, store::Filter, withdraw::is_void};
 
 /// Actions are counted in slots of this length, so that a day of every time zone is made of whole
 /// ones. A span begins, ends and is cut at the edges of slots.
@@ -170,8 +170,8 @@ pub struct CounterState {
 pub struct Waiting {
     /// How many calls there are.
     pub count: u64,
-    /// Those whose time ends before the moment that was asked about, the first to end first.
-    pub ending: Vec<Action>,
+    /// Those that expire first, the first to expire first.
+    pub first: Vec<Action>,
 }
 
 /// Where numbers are read.
@@ -214,13 +214,8 @@ pub trait FigureStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<CounterState>, StoreDown>;
 
-    /// What waits for people now, with up to `limit` of those that end before this moment.
-    async fn waiting(
-        &self,
-        org: OrgId,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Waiting, StoreDown>;
+    /// The calls that wait for people now: how many there are, and up to `limit` that expire first.
+    async fn waiting(&self, org: OrgId, limit: usize) -> Result<Waiting, StoreDown>;
 }
 
 impl Gate {
@@ -270,14 +265,15 @@ impl Gate {
         self.parts.store.of_agents(org, agents, now).await
     }
 
-    /// What waits for people now, with up to `limit` of those that end before this moment.
-    pub async fn waiting(
-        &self,
-        org: OrgId,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Waiting, StoreDown> {
-        self.parts.store.waiting(org, before, limit).await
+    /// The calls that wait for people now: how many there are, and up to `limit` that expire first. Of
+    /// these, what is void already is left out; the count has what is void until the sweep ended it.
+    pub async fn waiting(&self, org: OrgId, limit: usize) -> Result<Waiting, StoreDown> {
+        let mut waiting = self.parts.store.waiting(org, limit).await?;
+        let agents = waiting.first.iter().map(|action| action.agent.id).collect();
+        let needs = Needs { agents, ..Needs::default() };
+        let snapshot = self.parts.ledger.look_at(org, needs).await?;
+        waiting.first.retain(|action| !is_void(action, &snapshot));
+        Ok(waiting)
     }
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crypto::{Secret, sha256};
 use delivery::Webhooks;
 use gate::Gate;
-use ledger::StoreDown;
+use ledger::{Spawn, StoreDown};
 use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
@@ -54,6 +54,8 @@ pub struct App {
     pub(crate) health: Health,
     pub(crate) key_set: KeySetCache,
     pub(crate) lifecycle: Lifecycle,
+    /// Runs what is left to do behind an answer.
+    pub(crate) behind: Arc<dyn Spawn>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) wait_timeout: Duration,

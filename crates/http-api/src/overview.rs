@@ -1,5 +1,6 @@
 //! The first screen as numbers: what went on in a window and the one before it, who acted last, and
-//! what wants a person's eye. It is made once in ten seconds for each org and window.
+//! what needs attention. Only the numbers are cached, for ten seconds: whoever has just stopped,
+//! started or decided something sees it.
 
 mod attention;
 
@@ -12,6 +13,7 @@ use std::{
 use act::{ActError, MayView};
 use admin::ChangeError;
 use gate::{Class, Filter, Span, Tally};
+use ledger::StoreDown;
 use model::{AgentId, AgentStatus, DecisionOutcome, Level, OrgId, Status, Timestamp, Verdict};
 use policy::{Decimal, Window};
 use serde::Serialize;
@@ -23,9 +25,9 @@ use crate::{
     wire::figures::{Bucket, BucketView, buckets},
 };
 
-/// How long an answer is given again.
+/// How long counted numbers are shown again.
 const CACHED_FOR: Duration = Duration::from_secs(10);
-/// How many answers are kept before those are forgotten that are too old.
+/// How many entries are kept before those are forgotten that are too old.
 const MANY: usize = 1_024;
 /// The most agents that are shown.
 const AGENTS: usize = 8;
@@ -53,11 +55,11 @@ impl Back {
     }
 }
 
-/// An answer and when it was made; locked while it is made anew, so that of many who ask at once one
-/// asks the record.
-type Entry = Arc<tokio::sync::Mutex<Option<(Duration, Arc<OverviewView>)>>>;
+/// Numbers and when they were counted; locked while they are counted anew, so that of many who ask at
+/// once one asks the record.
+type Entry = Arc<tokio::sync::Mutex<Option<(Duration, Arc<Figures>)>>>;
 
-/// The overviews that were made lately.
+/// The numbers that were counted lately.
 #[derive(Default)]
 pub(crate) struct Overviews(Mutex<HashMap<(OrgId, Back), Entry>>);
 
@@ -82,22 +84,42 @@ impl App {
         &self,
         caller: &Viewer,
         back: Back,
-    ) -> Result<Arc<OverviewView>, CallError> {
-        let now = self.clock.elapsed();
-        let entry = self.overviews.entry(caller.org(), back, now);
-        let mut made = entry.lock().await;
-        if let Some((at, view)) = &*made
-            && now < *at + CACHED_FOR
-        {
-            return Ok(Arc::clone(view));
-        }
-        let view = Arc::new(self.look_over(caller, back).await?);
-        *made = Some((now, Arc::clone(&view)));
-        Ok(view)
+    ) -> Result<OverviewView, CallError> {
+        let org = caller.org();
+        let snapshot = self.gate.ledger().look(org).await?;
+        let zone = snapshot.org().map_or("UTC", |org| &*org.time_zone);
+        let figures = self.figures(org, back, zone).await?;
+        let Figures { window, complete, totals, previous, series, agents } = (*figures).clone();
+        let waiting = self.gate.waiting(org, attention::MOST).await?;
+        Ok(OverviewView {
+            object: "overview",
+            window,
+            complete,
+            totals: TotalsView { totals, pending_approvals: waiting.count },
+            previous,
+            series,
+            agents: self.agents(caller, agents).await?,
+            attention: self.attention(caller, (&snapshot, &waiting), window.from).await?,
+        })
     }
 
-    async fn look_over(&self, caller: &Viewer, back: Back) -> Result<OverviewView, CallError> {
-        let (org, now) = (caller.org(), self.clock.now());
+    /// The numbers of an org, counted now or lately.
+    async fn figures(&self, org: OrgId, back: Back, zone: &str) -> Result<Arc<Figures>, StoreDown> {
+        let now = self.clock.elapsed();
+        let entry = self.overviews.entry(org, back, now);
+        let mut made = entry.lock().await;
+        if let Some((at, figures)) = &*made
+            && now < *at + CACHED_FOR
+        {
+            return Ok(Arc::clone(figures));
+        }
+        let figures = Arc::new(self.count(org, back, zone).await?);
+        *made = Some((now, Arc::clone(&figures)));
+        Ok(figures)
+    }
+
+    async fn count(&self, org: OrgId, back: Back, zone: &str) -> Result<Figures, StoreDown> {
+        let now = self.clock.now();
         let (bucket, length) = (back.bucket(), back.length());
         let step = bucket.length();
         // The bucket that is not over yet is the last one.
@@ -107,33 +129,33 @@ impl App {
         let counted = self.gate.counted(org, &Filter::default(), both).await?;
         let (now_tallies, before_tallies): (Vec<Tally>, Vec<Tally>) =
             counted.tallies.into_iter().partition(|tally| from <= tally.at);
-        let waiting = self.gate.waiting(org, now + attention::SOON, attention::MOST).await?;
-        let snapshot = self.gate.ledger().look(org).await?;
-        let zone = snapshot.org().map_or("UTC", |org| &*org.time_zone);
-        Ok(OverviewView {
-            object: "overview",
+        let mut agents = Vec::new();
+        for (agent, last_action_at) in self.gate.last_to_act(org, AGENTS).await? {
+            agents.push(Acted {
+                agent,
+                last_action_at,
+                today: self.today(org, agent, zone).await?,
+            });
+        }
+        Ok(Figures {
             window: WindowView { from, to, bucket },
             complete: counted.is_current,
-            totals: TotalsView {
-                totals: Totals::of(&now_tallies),
-                pending_approvals: waiting.count,
-            },
+            totals: Totals::of(&now_tallies),
             previous: Totals::of(&before_tallies),
             series: buckets(&now_tallies, Span { from, ..both }),
-            agents: self.agents(caller, zone, now).await?,
-            attention: self.attention(caller, (&snapshot, &waiting), from).await?,
+            agents,
         })
     }
 
-    /// The agents that acted last, with what they did today.
+    /// The agents that acted last, as they stand now.
     async fn agents(
         &self,
         caller: &Viewer,
-        zone: &str,
-        now: Timestamp,
+        acted: Vec<Acted>,
     ) -> Result<Vec<AgentView>, CallError> {
+        let now = self.clock.now();
         let mut shown = Vec::new();
-        for (id, last) in self.gate.last_to_act(caller.org(), AGENTS).await? {
+        for Acted { agent: id, last_action_at, today } in acted {
             let agent = match self.admin.view(caller).agent(id).await {
                 Ok(agent) => agent,
                 Err(ChangeError::Act(ActError::NotFound(_))) => continue,
@@ -143,8 +165,8 @@ impl App {
                 id,
                 name: agent.name.clone(),
                 status: agent.status(now),
-                last_action_at: last,
-                today: self.today(caller.org(), id, zone).await?,
+                last_action_at,
+                today,
             });
         }
         Ok(shown)
@@ -158,10 +180,10 @@ impl App {
     ) -> Result<TodayView, CallError> {
         let snapshot = self.gate.ledger().look(org).await?;
         let zone = snapshot.org().map_or("UTC", |org| &*org.time_zone);
-        self.today(org, agent, zone).await
+        Ok(self.today(org, agent, zone).await?)
     }
 
-    async fn today(&self, org: OrgId, agent: AgentId, zone: &str) -> Result<TodayView, CallError> {
+    async fn today(&self, org: OrgId, agent: AgentId, zone: &str) -> Result<TodayView, StoreDown> {
         let now = self.clock.now();
         let start = Window::Day.around(now, zone).map_or(now, |(start, _)| start);
         let filter = Filter { agent: Some(agent), ..Filter::default() };
@@ -170,6 +192,25 @@ impl App {
         let Totals { actions, denied, cost, .. } = Totals::of(&counted.tallies);
         Ok(TodayView { actions, denied, cost })
     }
+}
+
+/// What is counted of an org, and cached.
+#[derive(Debug, Clone)]
+struct Figures {
+    window: WindowView,
+    complete: bool,
+    totals: Totals,
+    previous: Totals,
+    series: Vec<BucketView>,
+    agents: Vec<Acted>,
+}
+
+/// An agent that acted, and what it did today.
+#[derive(Debug, Clone)]
+struct Acted {
+    agent: AgentId,
+    last_action_at: Timestamp,
+    today: TodayView,
 }
 
 /// The overview of an org.
@@ -185,7 +226,7 @@ pub(crate) struct OverviewView {
     attention: Vec<attention::ItemView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 struct WindowView {
     from: Timestamp,
     to: Timestamp,
@@ -200,7 +241,7 @@ struct TotalsView {
 }
 
 /// What the actions of a window come to.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 struct Totals {
     actions: u64,
     executed: u64,
@@ -220,7 +261,7 @@ struct Totals {
 }
 
 /// A sum in one currency or unit; the nearest number, as an action's cost is shown.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct CostView {
     amount: f64,
     currency: String,
@@ -275,7 +316,7 @@ struct AgentView {
 }
 
 /// What an agent did since the day began.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct TodayView {
     actions: u64,
     denied: u64,

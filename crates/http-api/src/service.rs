@@ -97,7 +97,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
     let (aside, settings) = (parts.aside, parts.settings);
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let table = routes::table();
-    let sign_in = SignIn::new(people, behind, &settings);
+    let sign_in = SignIn::new(people, Arc::clone(&behind), &settings);
     let setup = Setup {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         clock: Arc::clone(&clock),
@@ -124,6 +124,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         health: Health::new(probe),
         key_set: KeySetCache::default(),
         lifecycle,
+        behind,
         clock,
         entropy,
         wait_timeout: settings.wait_timeout,

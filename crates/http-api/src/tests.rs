@@ -34,5 +34,6 @@ mod texts;
 mod traffic;
 mod verdicts;
 mod waits;
+mod way_in;
 mod webhooks;
 mod witness;

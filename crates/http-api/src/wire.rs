@@ -15,6 +15,7 @@ pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod members;
+pub(crate) mod next;
 pub(crate) mod org;
 pub(crate) mod policies;
 pub(crate) mod report;

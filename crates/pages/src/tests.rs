@@ -62,6 +62,10 @@ fn a_broken_chain_an_empty_log_and_entries_of_nobody_are_told() {
 
 /// An overview of a day in which these things want an eye.
 fn overview(attention: &Value, agents: &Value, checks: &Value) -> String {
+    overview_of(attention, agents, checks, &json!({ "connector": null, "agent": null }))
+}
+
+fn overview_of(attention: &Value, agents: &Value, checks: &Value, begun: &Value) -> String {
     let at = "2026-10-01T12:00:00.000Z";
     let sums = json!({
         "actions": 1_204, "executed": 1_100, "blocked": 3, "verified": 983, "mismatch": 2,
@@ -77,7 +81,7 @@ fn overview(attention: &Value, agents: &Value, checks: &Value) -> String {
             "window": { "from": at, "to": at, "bucket": "1h" }, "complete": true, "totals": sums,
             "previous": sums, "series": vec![bucket; 24], "agents": agents, "attention": attention,
         },
-        "head": { "size": 18_442 }, "checks": { "data": checks }, "agents": { "data": [] },
+        "head": { "size": 18_442 }, "checks": { "data": checks }, "begun": begun,
     });
     Pages::new().unwrap().fill(("app", "app/overview.html"), Timestamp::EPOCH, &shown).unwrap()
 }
@@ -105,7 +109,7 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         } },
         { "kind": "mismatch", "data": call },
         { "kind": "approval_expiring", "data": call },
-        { "kind": "approval_expiring", "data": call },
+        { "kind": "approval_waiting", "data": call },
         { "kind": "activation_waits", "data": {
             "reason": "a <i> night", "mode": "enforce", "proposed_at": at, "policy": "pol_1",
             "version": "pv_1",
@@ -122,7 +126,8 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         "a &lt;b&gt; drill",
         "The change log of <bdi>shop</bdi> cannot be read on.",
         "The change log of <bdi>shop</bdi> is not read.",
-        "<bdi>shop.&lt;b&gt;</bdi> runs out in 8 min.",
+        "<bdi>shop.&lt;b&gt;</bdi> expires in 8 min.",
+        "<bdi>shop.&lt;b&gt;</bdi> waits for an answer.",
         "A policy version waits for a second person.",
         "a &lt;i&gt; night",
         "Budget <bdi>refund-sum</bdi> is used to 86 %.",
@@ -136,7 +141,7 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     // What is counted for all is listed for all.
     let counted = page.replace("&#x2f;", "/");
     assert!(counted.contains("href=\"/app/approvals?view=waiting\""), "{counted}");
-    // The one that runs out first is the one button that stands out.
+    // The one that expires first is the one button that stands out.
     assert_eq!(page.matches("button primary").count(), 1, "{page}");
     assert_eq!(page.matches("<rect").count(), 24 * 4, "{page}");
     assert!(!page.contains("Send the first call"), "{page}");
@@ -149,17 +154,63 @@ fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
     let page =
         overview(&json!([]), &json!([]), &json!([check(None, None), check(Some("passed"), at)]));
     for told in [
-        "Make an agent",
+        "Connect a database",
+        "chancery connector create shop.yaml --credential shop.credential.yaml",
+        "Make an agent and its key",
         "curl https://gate.example/v1/actions",
         "last checked",
-        "Nothing does.",
+        "No open items.",
         "256 are archived",
     ] {
         assert!(page.replace("&#x2f;", "/").contains(told), "{told} is not in {page}");
     }
     assert!(!page.contains("<svg viewBox=\"0 0 240"), "{page}");
+    // What is copied is the whole command.
+    let command = page.split("data-copy=\"curl").nth(1).unwrap().split('"').next().unwrap();
+    let command = command.replace("&quot;", "\"").replace("&#x27;", "'").replace("&#x2f;", "/");
+    let lines = [
+        " https://gate.example/v1/actions \\",
+        "  -H \"Authorization: Bearer $KEY\" -H \"Idempotency-Key: first-1\" \\",
+        "  -H \"Content-Type: application/json\" \\",
+        "  -d '{\"tool\": \"CONNECTOR.TOOL\", \"args\": {}}'",
+    ];
+    assert_eq!(command.lines().collect::<Vec<_>>(), lines);
+    let begun = json!({
+        "connector": { "id": "con_1", "name": "depot" }, "agent": { "id": "agt_1", "name": "night" },
+    });
+    let page = overview_of(&json!([]), &json!([]), &json!([]), &begun).replace("&#x2f;", "/");
+    for told in [
+        "Connector <bdi>depot</bdi> exists",
+        "Agent <bdi>night</bdi> exists",
+        "/app/agents/agt_1#keys",
+        "&quot;depot.TOOL&quot;",
+    ] {
+        assert!(page.contains(told), "{told} is not in {page}");
+    }
     let broken = overview(&json!([]), &json!([]), &json!([check(Some("failed"), at)]));
     assert!(broken.contains("The last check found the record broken"), "{broken}");
+}
+
+#[test]
+fn every_reason_why_a_question_is_void_has_a_sentence_of_its_own() {
+    let table = Pages::new().unwrap();
+    let sentences: std::collections::BTreeSet<String> = model::VoidReason::ALL
+        .iter()
+        .map(|reason| {
+            let link = json!({
+                "question": null, "approval": "apr_1", "decision": null, "approval_status": "voided",
+                "void_reason": reason, "status": "settled", "decisions": [], "used_at": null,
+                "follows_until": null,
+                "action": { "id": "act_1", "status": "denied", "verdict": null, "level": null },
+            });
+            let shown = json!({ "link": link, "problem": null, "token": "t", "people": {} });
+            let page = table.fill(("approve", "approve.html"), Timestamp::EPOCH, &shown).unwrap();
+            let lead = page.split("<p class=\"lead\">").nth(1).unwrap().split("</p>").next().unwrap();
+            assert!(lead.starts_with("Voided") && lead.ends_with("it never ran."), "{lead}");
+            lead.to_owned()
+        })
+        .collect();
+    assert_eq!(sentences.len(), model::VoidReason::ALL.len());
 }
 
 fn webhook(change: &Value) -> String {

@@ -2,6 +2,7 @@
 //! ordinary is plain; a look alone says nothing that the word does not.
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
+use model::VoidReason;
 
 /// One value of one kind: its symbol, its word and its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,7 @@ pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_function("word", word);
     templates.add_function("warning", warning);
     templates.add_function("why_not", why_not);
+    templates.add_function("voided", voided);
     templates.add_function("told_of", told_of);
     templates.add_function("told_of_link", told_of_link);
     templates.add_function("event", event);
@@ -210,6 +212,37 @@ fn why_not(code: &str) -> &'static str {
     }
 }
 
+/// What took the question to a person away, in a sentence; nothing of a code that is no such reason.
+fn voided(reason: &str) -> Option<&'static str> {
+    Some(match reason.parse().ok()? {
+        VoidReason::OrgStopped => "Voided by a Stop of the whole org; it never ran.",
+        VoidReason::AgentStopped => "Voided by a Stop of its agent; it never ran.",
+        VoidReason::AgentArchived => "Voided when its agent was archived; it never ran.",
+        VoidReason::AgentSuspended => "Voided, as its agent was suspended; it never ran.",
+        VoidReason::KeyInvalid => {
+            "Voided, as the key that sent it was not valid any more; it never ran."
+        }
+        VoidReason::PayloadPruned => {
+            "Voided, as its arguments were not kept any more; it never ran."
+        }
+        VoidReason::PolicyDenied => {
+            "Voided, as a rule of the policy denied it by then; it never ran."
+        }
+        VoidReason::DefaultDenied => {
+            "Voided, as no rule of the policy covered it by then; it never ran."
+        }
+        VoidReason::PolicyUnavailable => {
+            "Voided, as the policy could not be evaluated; it never ran."
+        }
+        VoidReason::BudgetExceeded => "Voided, as a budget was spent; it never ran.",
+        VoidReason::ToolUnknown => "Voided, as its tool was not served any more; it never ran.",
+        VoidReason::ToolChanged => {
+            "Voided, as its tool was not the one that was asked about; it never ran."
+        }
+        VoidReason::ConnectorDisabled => "Voided, as its connector was disabled; it never ran.",
+    })
+}
+
 /// What went wrong with what somebody just did, by the code of the refusal.
 fn told_of(code: &str) -> Value {
     let [lead, sentence] = match code {
@@ -234,6 +267,13 @@ fn told_of(code: &str) -> Value {
         ],
         "unauthenticated" => {
             ["That is not the code.", "Look at the newest mail, and type it as it stands there."]
+        }
+        "invite_expired" => [
+            "This invitation lets you in no more.",
+            "It was for another address, was used or revoked, or is older than seven days. Whoever sent it can send a new one.",
+        ],
+        "signup_closed" => {
+            ["Nobody new is let in now.", "Whoever runs the server can change that."]
         }
         "rate_limited" => ["Too many at once.", "Wait a little, then try again."],
         "service_unavailable" => [

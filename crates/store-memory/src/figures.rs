@@ -109,25 +109,16 @@ impl FigureStore for MemoryStore {
         Ok(found)
     }
 
-    async fn waiting(
-        &self,
-        org: OrgId,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Waiting, StoreDown> {
+    async fn waiting(&self, org: OrgId, limit: usize) -> Result<Waiting, StoreDown> {
         let kept = self.reach("look for what waits for people")?;
         let waits =
             actions(kept.orgs.get(&org)).filter(|action| action.state == State::PendingApproval);
-        let all: Vec<_> = waits.collect();
+        let mut first: Vec<Action> = waits.cloned().collect();
+        let count = first.len() as u64;
         let ends = |action: &Action| action.approval.as_ref().map(|approval| approval.expires_at);
-        let mut ending: Vec<Action> = all
-            .iter()
-            .filter(|action| ends(action).is_some_and(|at| at < before))
-            .map(|action| Action::clone(action))
-            .collect();
-        ending.sort_by_key(|action| (ends(action), action.id));
-        ending.truncate(limit);
-        Ok(Waiting { count: all.len() as u64, ending })
+        first.sort_by_key(|action| (ends(action), action.id));
+        first.truncate(limit);
+        Ok(Waiting { count, first })
     }
 }
 

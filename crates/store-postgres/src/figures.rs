@@ -128,26 +128,18 @@ impl FigureStore for PostgresStore {
         rows.iter().map(counter).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
-    async fn waiting(
-        &self,
-        org: OrgId,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Waiting, StoreDown> {
+    async fn waiting(&self, org: OrgId, limit: usize) -> Result<Waiting, StoreDown> {
         let attempt = "look for what waits for people";
         let calls = [
             Call::new(sql::WAITING).with(*org.as_uuid()),
-            Call::new(sql::ENDING)
-                .with(*org.as_uuid())
-                .with(system_time(before))
-                .with(bigint(limit as u64)),
+            Call::new(sql::FIRST_TO_EXPIRE).with(*org.as_uuid()).with(bigint(limit as u64)),
         ];
         let answers = self.reading.ask(attempt, &calls).await?;
         let read = || {
-            let [count, ending] = answers.as_slice() else { return Ok(Waiting::default()) };
+            let [count, first] = answers.as_slice() else { return Ok(Waiting::default()) };
             let count = count.first().map_or(Ok(0), |row| Cells::of("action", row).count("count"));
-            let ending = ending.iter().map(|row| Cells::of("action", row).json("record"));
-            Ok::<_, Fault>(Waiting { count: count?, ending: ending.collect::<Result<_, _>>()? })
+            let first = first.iter().map(|row| Cells::of("action", row).json("record"));
+            Ok::<_, Fault>(Waiting { count: count?, first: first.collect::<Result<_, _>>()? })
         };
         read().map_err(|fault| fault.down(attempt))
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use web::{ApiError, Refused, Reply, codes};
 
 use super::{Referrer, page, see_other, shown};
-use crate::{app::App, catalogue::changes};
+use crate::{app::App, catalogue::changes, wire::next::orgs_page};
 
 /// What stands in front of every page of the Console.
 const CONSOLE: &str = "/app";
@@ -26,7 +26,7 @@ pub(crate) fn answer(app: &App, error: &ApiError, refused: &Refused<'_>) -> Opti
     }
     // A session without an org is asked for one before anything else.
     if code == changes::ROLE_REQUIRED && error.param() == Some("org") {
-        return see_other("/app/orgs").ok();
+        return see_other(&orgs_page(Some(&next(refused)))).ok();
     }
     let is_asking = path == "/v1/auth/start" && refused.is_form;
     if is_asking && matches!(error.status().as_u16(), 400 | 429) {

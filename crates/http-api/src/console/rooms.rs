@@ -13,7 +13,9 @@ use super::{
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS},
     app::App,
-    handlers::{actions::read, agents, approvals, deeds, figures, keys, ledger, policies},
+    handlers::{
+        actions::read, agents, approvals, connectors, deeds, figures, keys, ledger, policies,
+    },
     refusal::{Answer, CallError},
     wire::{filter, ledger::ENTRIES},
 };
@@ -37,17 +39,34 @@ pub(crate) async fn overview(app: Arc<App>, caller: Visitor, call: Call) -> Answ
     let window = visit.asked("window").filter(|_| !found.lacks("window")).unwrap_or("24h");
     let head = visit.read((VIEWERS, ledger::head), &[], NO_QUERY).await?;
     let checks = visit.read((VIEWERS, ledger::checks), &[], ("limit=5", ledger::CHECKS)).await?;
-    let agents = visit.read((VIEWERS, agents::list), &[], ("limit=1", agents::LIST)).await?;
+    let has_acted =
+        found.list.get("agents").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    let begun = if has_acted { Value::Null } else { begun(&visit).await? };
     let shown = shown([
         ("window", window.into()),
         ("it", found.list),
         ("unread", found.unread.into()),
         ("head", head),
         ("checks", checks),
-        ("agents", agents),
+        ("begun", begun),
         ("origin", visit.app.sign_in.site.origin().into()),
     ]);
     visit.page("app/overview.html", "overview", shown).await
+}
+
+/// What there is already of what the first call takes: a connector, and an agent that may have a key,
+/// as the service's own may not.
+async fn begun(visit: &Visit) -> Result<Value, CallError> {
+    let newest = ("limit=1", connectors::LIST);
+    let connectors = visit.read((VIEWERS, connectors::list), &[], newest).await?;
+    let agents = visit.read((VIEWERS, agents::list), &[], ("limit=20", agents::LIST)).await?;
+    let rows =
+        |list: &Value| list.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_own = |agent: &Value| agent.get("system") == Some(&Value::Bool(true));
+    Ok(json!({
+        "connector": rows(&connectors).first(),
+        "agent": rows(&agents).iter().find(|agent| !is_own(agent)),
+    }))
 }
 
 /// `GET /app/more`

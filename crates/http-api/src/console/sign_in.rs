@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crypto::Secret;
 use model::ChallengeId;
-use people::Opens;
+use people::{Address, Opens};
 use serde_json::{Value, json};
 use web::{ApiError, Call, Cookie, Param};
 
@@ -14,35 +14,65 @@ use crate::{
     app::App,
     handlers::{sessions, sign_in as handlers},
     refusal::{Answer, CallError},
+    wire::next::{JoinPage, is_page, next_in, orgs_page},
 };
 
 /// The parameters of the page on which somebody begins.
 pub(crate) const LOGIN: &[Param] =
-    &[Param::One("next"), Param::One("invite"), Param::One("problem")];
+    &[Param::One("email"), Param::One("next"), Param::One("invite"), Param::One("problem")];
 /// The parameters of the page of a link, and of the one on which a code is typed.
 pub(crate) const CONFIRM: &[Param] =
     &[Param::One("t"), Param::One("challenge"), Param::One("problem")];
-/// The parameter of the page of an invitation.
-pub(crate) const JOIN: &[Param] = &[Param::One("invite"), Param::One("problem")];
 /// The parameter of the page on which somebody shows once more who they are.
 pub(crate) const AGAIN: &[Param] = &[Param::One("next")];
-/// The parameter of the page of orgs.
-pub(crate) const ORGS: &[Param] = &[Param::One("problem")];
+/// The parameters of the page of orgs.
+pub(crate) const ORGS: &[Param] = &[Param::One("next"), Param::One("problem")];
+
+/// `GET /`
+pub(crate) async fn root(_: Arc<App>, _: Anyone, _: Call) -> Answer {
+    Ok(see_other("/app")?)
+}
 
 /// `GET /login`
+///
+/// Somebody who is signed in with the address that a link is for goes on at once.
 pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
+    let email = call.query.text("email").and_then(|text| Address::parse(text).ok());
     let invite = call.query.text("invite").filter(|text| is_token(text));
-    let next = match invite {
-        Some(invite) => Some(format!("/app/join?invite={}", pages::encoded(invite))),
-        None => call.query.text("next").filter(|path| is_own(path)).map(str::to_owned),
+    let next = match (invite, next_in(&call.query)) {
+        (Some(invite), next) => {
+            Some(JoinPage { invite: Secret::new(invite.to_owned()), next }.path())
+        }
+        (None, next) => next,
+    };
+    let joins = next.as_deref().and_then(JoinPage::of);
+    let problem = problem(&call);
+    if let Some(next) = next.as_ref().filter(|_| problem.is_null())
+        && let Some(address) = sessions::already(&app, &call).await?
+        && email.as_ref().is_none_or(|email| *email == address)
+    {
+        return Ok(see_other(next)?);
+    }
+    let joins = match &joins {
+        Some(page) => org_of(&app, &page.invite).await?,
+        None => None,
     };
     let shown = shown([
+        ("email", email.as_ref().map(Address::as_str).into()),
         ("next", next.into()),
-        ("is_invited", invite.is_some().into()),
-        ("problem", problem(&call)),
+        ("joins", joins.into()),
+        ("problem", problem),
     ]);
     let reply = page(&app, "auth/login.html", Referrer::Nobody, &shown)?;
     Ok(handlers::of_known_browser(&app, &call, reply)?)
+}
+
+/// The name of the org that this invitation is to, which its mail has, too; nothing of a text that
+/// invites nobody.
+async fn org_of(app: &App, invite: &Secret<String>) -> Result<Option<String>, CallError> {
+    let Some((org, _)) = app.sign_in.people.invited(invite) else { return Ok(None) };
+    let known = app.gate.ledger().look(org).await?;
+    Ok(known.org().map(|org| org.name.clone()))
 }
 
 /// `POST /v1/auth/start`
@@ -51,8 +81,7 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
 pub(crate) async fn start(app: Arc<App>, caller: Anyone, call: Call) -> Answer {
     let is_of_page = call.is_form()
         && call.header("Accept").is_some_and(|accepted| accepted.contains("text/html"));
-    let next = if is_of_page { wanted(&call) } else { None };
-    let on = next.map(|path| format!("&next={}", pages::encoded(&path))).unwrap_or_default();
+    let on = if is_of_page { carried_on(&call) } else { String::new() };
     let refused = match handlers::start(app, caller, call).await.map_err(ApiError::from) {
         Ok(reply) => return Ok(reply),
         Err(refused) => refused,
@@ -63,10 +92,15 @@ pub(crate) async fn start(app: Arc<App>, caller: Anyone, call: Call) -> Answer {
     Err(refused.into())
 }
 
-/// Where whoever sent the form wants to go, as far as that is read at all.
-fn wanted(call: &Call) -> Option<String> {
-    let next = call.fields().ok()?.optional::<String>("next").ok()??;
-    is_own(&next).then_some(next)
+/// What whoever sent the form typed and where they want to go, as far as that is read at all.
+fn carried_on(call: &Call) -> String {
+    let Ok(mut fields) = call.fields() else { return String::new() };
+    let mut text = |name| fields.optional::<String>(name).ok().flatten();
+    let next = text("next").filter(|path| is_page(path)).map(|path| ("next", path));
+    let email = text("email").filter(|text| Address::parse(text).is_ok());
+    let carried = next.into_iter().chain(email.map(|text| ("email", text)));
+    let parts = carried.map(|(name, text)| format!("&{name}={}", pages::encoded(&text)));
+    parts.collect::<Vec<_>>().concat()
 }
 
 /// `GET /auth/confirm`
@@ -100,21 +134,34 @@ async fn step(app: &App, call: &Call) -> Result<(&'static str, Option<String>), 
 pub(crate) async fn orgs(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let mut shown = person(&app, &caller, &call).await?;
     shown.insert("orgs".to_owned(), json!(app.orgs(caller.session.user).await?));
+    shown.insert("next".to_owned(), next_in(&call.query).into());
     Ok(page(&app, "auth/orgs.html", Referrer::SameOrigin, &shown)?)
 }
 
 /// `GET /app/join`
+///
+/// Somebody who is in the org already goes on at once.
 pub(crate) async fn join(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let mut shown = person(&app, &caller, &call).await?;
     let invite = call.query.text("invite").unwrap_or_default();
+    let next = next_in(&call.query);
+    let invited = app.sign_in.people.invited(&Secret::new(invite.to_owned()));
+    if let Some((org, _)) = invited
+        && app.seat(org, caller.session.user).await?.is_some()
+    {
+        let is_here = caller.seat.is_some_and(|seat| seat.org == org);
+        let here = next.clone().unwrap_or_else(|| "/app".to_owned());
+        return Ok(see_other(&if is_here { here } else { orgs_page(next.as_deref()) })?);
+    }
+    let mut shown = person(&app, &caller, &call).await?;
     shown.insert("invite".to_owned(), invite.into());
+    shown.insert("next".to_owned(), next.into());
     Ok(page(&app, "auth/join.html", Referrer::SameOrigin, &shown)?)
 }
 
 /// `GET /app/again`
 pub(crate) async fn again(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let mut shown = person(&app, &caller, &call).await?;
-    let next = call.query.text("next").filter(|path| is_own(path)).unwrap_or("/app");
+    let next = next_in(&call.query).unwrap_or_else(|| "/app".to_owned());
     shown.insert("next".to_owned(), next.into());
     let reply = page(&app, "auth/again.html", Referrer::SameOrigin, &shown)?;
     Ok(handlers::of_known_browser(&app, &call, reply)?)
@@ -142,12 +189,6 @@ async fn person(app: &App, caller: &Person, call: &Call) -> Result<Shown, CallEr
 /// What went wrong with what was sent last, as its answer led here.
 fn problem(call: &Call) -> Value {
     call.query.text("problem").into()
-}
-
-/// Whether this is a page of the service, as the form that carries it on wants it.
-fn is_own(path: &str) -> bool {
-    let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    is_plain && path.starts_with('/') && !path.starts_with("//") && path.len() <= 1024
 }
 
 fn is_token(text: &str) -> bool {

@@ -27,7 +27,7 @@ pub(crate) async fn overview(app: Arc<App>, caller: Viewer, call: Call) -> Answe
             return Err(ApiError::invalid("window", message).into());
         }
     };
-    Ok(Reply::ok(&*app.overview(&caller, back).await?))
+    Ok(Reply::ok(&app.overview(&caller, back).await?))
 }
 
 /// `GET /v1/actions/counts`

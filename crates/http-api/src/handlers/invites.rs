@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use act::MayView;
-use admin::ChangeError;
+use admin::{ChangeError, Joined};
+use crypto::Secret;
 use http::StatusCode;
 use ledger::record::Invite;
 use model::{InviteId, Timestamp, UserId};
-use people::Address;
-use web::{Call, List, Param, Reply};
+use people::{Address, SignedIn};
+use web::{ApiError, Call, List, Param, Reply};
 
 use super::sessions;
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     refusal::{Answer, CallError},
     wire::{
         members::{InviteView, JoinedView, accepted, invite_new},
+        next::{JoinPage, orgs_page},
         policies::WithDeed,
     },
 };
@@ -69,15 +71,46 @@ pub(crate) async fn resend(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 
 /// `POST /v1/invites/accept`
 pub(crate) async fn accept(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let token = accepted(&call)?;
-    app.sign_in.takes_people()?;
-    let invited = app.sign_in.people.invited(&token).ok_or(ChangeError::InviteGone)?;
-    let joined = app.admin.accept_invite(invited, caller.session.user).await?;
+    let (token, next) = accepted(&call)?;
+    let joined = join(&app, &token, caller.session.user).await?;
     let entered = sessions::enter(&app, &caller, (&joined.member, sessions::token(&call)?)).await?;
     if call.is_form() {
-        return Ok(see_other(if entered { "/app" } else { "/app/orgs" })?);
+        let next = next.as_deref();
+        let page = if entered { next.unwrap_or("/app").to_owned() } else { orgs_page(next) };
+        return Ok(see_other(&page)?);
     }
     Ok(Reply::ok(&JoinedView::from(joined)))
+}
+
+/// Makes somebody who has just signed in on the page of an invitation the member that it asks for, in
+/// whose org they go on. Where that fails they are signed in all the same, and go on to the page of the
+/// invitation, which says why.
+pub(super) async fn joined_on_the_way(
+    app: &App,
+    signed_in: SignedIn,
+) -> Result<SignedIn, CallError> {
+    let page = signed_in.next.as_deref().and_then(JoinPage::of);
+    // Who shows once more who they are works in an org, and is asked before they join another.
+    let is_new = signed_in.session.created_at == signed_in.session.authenticated_at;
+    let Some(page) = page.filter(|_| is_new) else { return Ok(signed_in) };
+    match join(app, &page.invite, signed_in.session.user).await.map_err(ApiError::from) {
+        Ok(Joined { member, .. }) => {
+            sessions::seated_as(app, SignedIn { next: page.next, ..signed_in }, &member).await
+        }
+        Err(refused) => {
+            if refused.status().is_server_error() {
+                tracing::warn!(error = %refused, "nobody joins by a sign-in now");
+            }
+            let next = Some(format!("{}&problem={}", page.path(), refused.code()));
+            Ok(SignedIn { next, ..signed_in })
+        }
+    }
+}
+
+async fn join(app: &App, token: &Secret<String>, user: UserId) -> Result<Joined, CallError> {
+    app.sign_in.takes_people()?;
+    let invited = app.sign_in.people.invited(token).ok_or(ChangeError::InviteGone)?;
+    Ok(app.admin.accept_invite(invited, user).await?)
 }
 
 async fn address(app: &App, invite: &Invite) -> Result<Option<Address>, CallError> {

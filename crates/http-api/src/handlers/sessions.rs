@@ -12,14 +12,17 @@ use people::{
     store::{Chosen, Session, Whose},
 };
 use serde_json::json;
-use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, Word};
+use web::{ApiError, Call, Cookie, Credential, List, Param, Reply};
 
 use crate::{
     access::{Person, Seat},
     app::App,
     console::see_other,
     refusal::{Answer, CallError},
-    wire::sign_in::{ListedSession, SessionView, Shown},
+    wire::{
+        next::again_page,
+        sign_in::{ListedSession, SessionView, Shown, org_chosen},
+    },
 };
 
 /// The parameters of the list of sessions.
@@ -41,18 +44,23 @@ pub(crate) async fn sign_out(app: Arc<App>, caller: Person, _: Call) -> Answer {
 
 /// `POST /v1/session/org`
 pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let mut fields = call.fields()?;
-    let Word(org): Word<OrgId> = fields.required("org")?;
-    fields.finish()?;
+    let (org, next) = org_chosen(&call)?;
     let member = app.admin.member_of(org, caller.session.user).await?;
     let member = member.ok_or_else(ApiError::not_found)?;
-    caller.may_sit_as(&member)?;
+    if let Err(refused) = caller.may_sit_as(&member) {
+        // The org is chosen again behind the sign-in, and the page is not lost.
+        return if call.is_form() {
+            Ok(see_other(&again_page(next.as_deref()))?)
+        } else {
+            Err(refused.into())
+        };
+    }
     let chosen = app.sign_in.people.choose(token(&call)?, chosen(&member)).await?;
     let SignedIn { session, token, .. } = chosen.ok_or_else(ended)?;
     app.sign_in.remembered.forget_all();
     let person = Person { session, seat: Some(Seat::of(&member)) };
     let reply = if call.is_form() {
-        see_other("/app")?
+        see_other(next.as_deref().unwrap_or("/app"))?
     } else {
         Reply::ok(&view(&app, &person, &token).await?)
     };
@@ -121,6 +129,15 @@ fn ended_sessions(ended: u64) -> Reply {
     Reply::ok(&json!({ "object": "ended_sessions", "ended": ended }))
 }
 
+/// The address of whoever is signed in already, on a page that anybody may open.
+pub(crate) async fn already(app: &App, call: &Call) -> Result<Option<Address>, CallError> {
+    // Of two cookies neither counts; signing in gives one.
+    let shown = app.sign_in.site.cookie(&call.headers, Cookie::Session).unwrap_or_default();
+    let Some(token) = shown else { return Ok(None) };
+    let Some(session) = app.sign_in.people.session_unused(&token).await? else { return Ok(None) };
+    Ok(app.sign_in.people.address(session.user).await?)
+}
+
 /// Somebody who has just signed in, in their org where they have one alone.
 pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, CallError> {
     if signed_in.session.chosen.is_some() {
@@ -128,7 +145,16 @@ pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, C
     }
     let orgs = app.admin.memberships(signed_in.session.user).await?;
     let [only] = orgs.as_slice() else { return Ok(signed_in) };
-    let seated = app.sign_in.people.choose(&signed_in.token, chosen(&only.member)).await?;
+    seated_as(app, signed_in, &only.member).await
+}
+
+/// Somebody who has just signed in, in the org of this member, who they are.
+pub(super) async fn seated_as(
+    app: &App,
+    signed_in: SignedIn,
+    member: &Member,
+) -> Result<SignedIn, CallError> {
+    let seated = app.sign_in.people.choose(&signed_in.token, chosen(member)).await?;
     let seated = seated.ok_or_else(ended)?;
     Ok(SignedIn { next: signed_in.next, ..seated })
 }

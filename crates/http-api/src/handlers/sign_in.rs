@@ -7,7 +7,10 @@ use http::{HeaderValue, StatusCode};
 use people::{Asked, Asking, SignInError, SignedIn};
 use web::{ApiError, Call, Cookie, Reply};
 
-use super::sessions::{self, with_session};
+use super::{
+    invites,
+    sessions::{self, with_session},
+};
 use crate::{
     access::{Anyone, Person},
     app::App,
@@ -105,6 +108,9 @@ async fn confirmed(app: &App, proof: &ShownProof, call: &Call) -> Answer {
     let browser = site.cookie(&call.headers, Cookie::BeforeSignIn)?;
     let browser = browser.ok_or(SignInError::Unauthenticated)?;
     let signed_in = app.sign_in.people.confirm(proof.as_proof(), &browser, device(call)).await?;
+    // A form has a page behind it that may be an invitation; the answer in JSON names that page.
+    let signed_in =
+        if call.is_form() { invites::joined_on_the_way(app, signed_in).await? } else { signed_in };
     let SignedIn { session, token, next } = sessions::seated(app, signed_in).await?;
     app.sign_in.remembered.forget_all();
     let reply = if call.is_form() {

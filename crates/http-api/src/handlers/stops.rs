@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use act::{Changed, MayView};
+use gate::Voiding;
 use ledger::record::{Agent, Org};
-use model::{AgentId, OrgId};
+use model::{AgentId, OrgId, PendingApprovals};
 use web::{Call, Reply};
 
 use crate::{
@@ -26,8 +27,9 @@ pub(crate) async fn stop(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let id = call.param("id")?;
     let (reason, waiting) = stop_wish(&call)?;
     let made = app.admin.change(&caller).stop_agent(id, &reason, waiting).await?;
+    end_void(&app, voided_of(&made.object, waiting));
     let under_way = under_way(&app, caller.org(), Some(id), SHOWN).await;
-    Ok(Reply::ok(&StoppedAgent::of(changed(&app, &made), under_way)))
+    Ok(Reply::ok(&StoppedAgent::of((changed(&app, &made), waiting), under_way)))
 }
 
 /// `POST /v1/agents/{id}/start`
@@ -56,6 +58,7 @@ pub(crate) async fn resume(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).archive_agent(id, &reason).await?;
+    end_void(&app, voided_of(&made.object, PendingApprovals::Void));
     Ok(Reply::ok(&changed(&app, &made)))
 }
 
@@ -63,14 +66,34 @@ pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer 
 pub(crate) async fn stop_org(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (reason, waiting) = stop_wish(&call)?;
     let made = app.admin.change(&caller).stop_org(&reason, waiting).await?;
+    let Org { id, voids, .. } = made.object;
+    let voids = voids.filter(|_| waiting == PendingApprovals::Void);
+    end_void(&app, voids.map(|until| Voiding { org: id, agent: None, until }));
     let under_way = under_way(&app, caller.org(), None, 1).await;
-    Ok(Reply::ok(&Stopped::of(org_changed(&made), under_way.as_ref())))
+    Ok(Reply::ok(&Stopped::of((org_changed(&made), waiting), under_way.as_ref())))
 }
 
 /// `POST /v1/org/start`
 pub(crate) async fn start_org(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).start_org(&reason_alone(&call)?).await?;
     Ok(Reply::ok(&org_changed(&made)))
+}
+
+/// What waits of an agent and is void by this change.
+fn voided_of(agent: &Agent, waiting: PendingApprovals) -> Option<Voiding> {
+    let until = agent.voids.filter(|_| waiting == PendingApprovals::Void)?;
+    Some(Voiding { org: agent.org, agent: Some(agent.id), until })
+}
+
+/// Begins to end what is void. The answer does not wait for that, however much it is.
+fn end_void(app: &Arc<App>, voiding: Option<Voiding>) {
+    let Some(voiding) = voiding else { return };
+    let work = Arc::clone(app);
+    app.behind.spawn(Box::pin(async move {
+        if let Err(error) = work.gate.end_first_void(&voiding).await {
+            tracing::warn!(%error, "what a Stop made void is left to the next sweep");
+        }
+    }));
 }
 
 /// What is under way; nothing where that cannot be read. The Stop holds all the same, so its answer

@@ -1,4 +1,4 @@
-//! What wants a person's eye, the gravest first: kinds and facts, and no sentences but the witness's
+//! What needs attention, the most urgent first: kinds and facts, and no sentences but the witness's
 //! own.
 
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::{
 
 /// The most that is shown.
 pub(super) const MOST: usize = 8;
-/// How long before its end a question is shown here.
-pub(super) const SOON: Duration = Duration::from_mins(10);
+/// How long before its end an approval counts as about to expire.
+const SOON: Duration = Duration::from_mins(10);
 /// So many of the newest checks of logs are looked through.
 const CHECKS: usize = 20;
 /// So many connectors are looked at, and so many of the newest events of their change logs.
@@ -33,7 +33,7 @@ const SLOTS_TOLD: usize = 100;
 /// So many of the newest amendments are looked through.
 const AMENDED: usize = 100;
 
-/// What something that wants an eye is about; the gravest first.
+/// What an item is about; the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -45,9 +45,10 @@ enum Kind {
     ApprovalExpiring,
     ActivationWaits,
     BudgetNear,
+    ApprovalWaiting,
 }
 
-/// Something that wants an eye.
+/// Something that needs attention.
 #[derive(Debug, Serialize)]
 pub(super) struct ItemView {
     kind: Kind,
@@ -55,7 +56,7 @@ pub(super) struct ItemView {
 }
 
 impl App {
-    /// What wants an eye in the caller's org.
+    /// What needs attention in the caller's org.
     pub(super) async fn attention(
         &self,
         caller: &Viewer,
@@ -92,14 +93,20 @@ impl App {
         for action in &self.gate.list(caller.org(), &odd, None, MOST).await?.actions {
             add(Kind::Mismatch, mismatch(action));
         }
-        for action in &waiting.ending {
-            add(Kind::ApprovalExpiring, expiring(action));
+        let soon = self.clock.now() + SOON;
+        let (expiring, others): (Vec<&Action>, Vec<&Action>) =
+            waiting.first.iter().partition(|action| expires_before(action, soon));
+        for action in expiring {
+            add(Kind::ApprovalExpiring, asked(action));
         }
         for waiting in &self.admin.view(caller).waiting_proposals().await? {
             add(Kind::ActivationWaits, json!(ProposalView::of(waiting)));
         }
         for near in &self.gate.budgets(caller.org(), (Shown::Near, None), MOST).await? {
             add(Kind::BudgetNear, budget(near));
+        }
+        for action in others {
+            add(Kind::ApprovalWaiting, asked(action));
         }
         items.truncate(MOST);
         Ok(items)
@@ -190,7 +197,11 @@ fn mismatch(action: &Action) -> Value {
     })
 }
 
-fn expiring(action: &Action) -> Value {
+fn expires_before(action: &Action, moment: Timestamp) -> bool {
+    action.approval.as_ref().is_some_and(|approval| approval.expires_at < moment)
+}
+
+fn asked(action: &Action) -> Value {
     let approval = action.approval.as_ref();
     json!({
         "action": action.id,

@@ -11,7 +11,7 @@ use crate::{
     app::App,
     console::{self, approvals, connectors, rooms, settings, sign_in, webhooks},
     handlers::{agents, figures::OVERVIEW, policies},
-    wire::{filter, ledger::ENTRIES},
+    wire::{filter, ledger::ENTRIES, next::JOIN},
 };
 
 /// Room for the token of a form.
@@ -21,6 +21,7 @@ const FORM: usize = 4 * 1024;
 #[rustfmt::skip]
 pub(super) fn pages() -> Table<App> {
     vec![
+        at("GET",  "/",                     "pageRoot")      .with(PUBLIC,    NOTHING,                 Short, sign_in::root),
         at("GET",  "/login",                "pageLogin")     .with(PUBLIC,    query(sign_in::LOGIN),   Short, sign_in::login),
         at("GET",  "/auth/confirm",         "pageConfirm")   .with(PUBLIC,    query(sign_in::CONFIRM), Short, sign_in::confirm),
         at("GET",  "/approve",              "pageApprove")   .with(PUBLIC,    query(approvals::LINK),  Short, approvals::linked),
@@ -29,7 +30,7 @@ pub(super) fn pages() -> Table<App> {
         at("GET",  "/app/assets/{file}",    "pageFile")      .with(PUBLIC,    NOTHING,                 Short, console::file),
         at("GET",  "/app",                  "pageOverview")  .with(VISITORS,  query(OVERVIEW),         Lists, rooms::overview),
         at("GET",  "/app/orgs",             "pageOrgs")      .with(SIGNED_IN, query(sign_in::ORGS),    Short, sign_in::orgs),
-        at("GET",  "/app/join",             "pageJoin")      .with(SIGNED_IN, query(sign_in::JOIN),    Short, sign_in::join),
+        at("GET",  "/app/join",             "pageJoin")      .with(SIGNED_IN, query(JOIN),             Short, sign_in::join),
         at("GET",  "/app/again",            "pageAgain")     .with(SIGNED_IN, query(sign_in::AGAIN),   Short, sign_in::again),
         at("POST", "/app/sign-out",         "pageSignOut")   .with(SIGNED_IN, json_or_form(FORM),      Short, sign_in::sign_out),
         at("GET",  "/app/approvals",        "pageApprovals") .with(VISITORS,  query(approvals::ROOM),  Lists, approvals::list),

@@ -247,8 +247,9 @@ async fn whoever_is_not_signed_in_is_led_there_and_back() {
     assert_eq!((answer.status, location(&answer)), (303, to));
     let nobody = house.browser_of_no_org("nobody@example.com").await;
     let answer = house.get("/app/actions", &nobody.key).await;
-    assert_eq!((answer.status, location(&answer)), (303, "/app/orgs"));
-    assert!(text(&house.get("/app/orgs", &nobody.key).await).contains("You are a member of none."));
+    assert_eq!((answer.status, location(&answer)), (303, "/app/orgs?next=%2Fapp%2Factions"));
+    let orgs = text(&house.get("/app/orgs", &nobody.key).await);
+    assert!(orgs.contains("You are a member of no org."), "{orgs}");
     // A key is no browser, and is told so in a page.
     let answer = house.get("/app/actions", &house.org_key).await;
     assert!(text(&answer).contains("<code>person_required</code>"), "{answer:?}");

@@ -193,17 +193,68 @@ async fn the_overview_counts_two_windows_and_names_who_acted() {
 }
 
 #[tokio::test]
-async fn an_overview_is_given_again_for_ten_seconds() {
+async fn numbers_of_an_overview_are_shown_again_for_ten_seconds() {
     let house = busy().await;
     let first = house.get("/v1/overview", &house.org_key).await.body;
     house.refund(6).await;
     house.clock.pass(Duration::from_secs(9));
-    assert_eq!(house.get("/v1/overview", &house.org_key).await.body, first);
+    let again = house.get("/v1/overview", &house.org_key).await.body;
+    for counted in ["window", "totals", "previous", "series", "agents"] {
+        assert_eq!(again[counted], first[counted], "{counted}");
+    }
     let week = house.get("/v1/overview?window=7d", &house.org_key).await.body;
     assert_eq!(week["totals"]["actions"], 4);
     house.clock.pass(Duration::from_secs(1));
     let second = house.get("/v1/overview", &house.org_key).await.body;
     assert_eq!(second["totals"]["actions"], 4);
+}
+
+#[tokio::test]
+async fn an_overview_shows_at_once_what_was_stopped_started_and_decided() {
+    let house = House::new().await;
+    let overview = async || house.get("/v1/overview", &house.org_key).await.body;
+    let kinds = |body: &Value| {
+        let items = body["attention"].as_array().unwrap().iter();
+        items.map(|item| item["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let ask = async |path: &str| {
+        let reason = Some(json!({ "reason": "A drill.", "pending_approvals": "keep" }));
+        let reason = reason.filter(|_| path.ends_with("/stop"));
+        let reason = reason.or(Some(json!({ "reason": "It is over." })));
+        let answer = house.send(request("POST", path, &house.org_key, &[], reason)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    let held = house.refund(500).await;
+    let first = overview().await;
+    let waits = &first["attention"][0];
+    assert_eq!(waits["kind"], "approval_waiting", "{first}");
+    assert_eq!(waits["data"]["approval"], held.body["approval"]["id"]);
+    assert_eq!(first["totals"]["pending_approvals"], 1);
+    ask("/v1/org/stop").await;
+    assert_eq!(kinds(&overview().await), ["org_stopped", "approval_waiting"]);
+    ask("/v1/org/start").await;
+    assert_eq!(kinds(&overview().await), ["approval_waiting"]);
+    let agent = format!("/v1/agents/{}", house.support.agent);
+    assert_eq!(overview().await["agents"][0]["status"], "active");
+    ask(&format!("{agent}/stop")).await;
+    assert_eq!(overview().await["agents"][0]["status"], "stopped");
+    ask(&format!("{agent}/start")).await;
+    assert_eq!(kinds(&overview().await), ["approval_waiting"]);
+    // What a Stop has just made void waits for nobody, whether it is ended yet or not.
+    let void = Some(json!({ "reason": "A drill." }));
+    let other = house.refund(500).await;
+    house.send(request("POST", &format!("{agent}/stop"), &house.org_key, &[], void)).await;
+    assert_eq!(kinds(&overview().await), Vec::<String>::new());
+    ask(&format!("{agent}/start")).await;
+    house.clock.pass(Duration::from_secs(1));
+    let held = house.refund(500).await;
+    assert_ne!(held.id(), other.id());
+    assert_eq!(kinds(&overview().await), ["approval_waiting"]);
+    let cancel = format!("/v1/actions/{}/cancel", held.id());
+    let ended = house.send(request("POST", &cancel, &house.org_key, &[], None)).await;
+    assert_eq!(ended.status, 200);
+    let last = overview().await;
+    assert_eq!(kinds(&last), Vec::<String>::new());
 }
 
 /// Writes an action into the record of which the witness found another thing than was said.
@@ -255,7 +306,8 @@ async fn what_wants_an_eye_comes_the_gravest_first_and_eight_at_most() {
         house.clock.pass(Duration::from_secs(10));
         items
     };
-    assert_eq!(kinds().await, Vec::<Value>::new());
+    let items = kinds().await;
+    assert_eq!((&items[0]["kind"], items.len()), (&json!("approval_waiting"), 1));
     // The refunds of the day reach their limit, and the question is near its end.
     house.refund(6).await;
     house.clock.pass(Duration::from_mins(21));

@@ -102,9 +102,9 @@ async fn a_form_of_another_sites_page_asks_for_nothing() {
     // Where somebody wanted to go is known on the page that they are led back to, if it is of here.
     for (bad, on) in [
         ("next=%2Fapp%2Factions%3Fstate%3Dsealed", "&next=%2Fapp%2Factions%3Fstate%3Dsealed"),
-        ("email=ada%40example.com&next=%2F%2Fevil.example", ""),
+        ("email=ada%40example.com&next=%2F%2Fevil.example", "&email=ada%40example.com"),
         ("email=ada%40example.com&email=eve%40example.com", ""),
-        ("email=ada%40example.com&more=1&next=%2Fapp", "&next=%2Fapp"),
+        ("email=ada%40example.com&more=1&next=%2Fapp", "&next=%2Fapp&email=ada%40example.com"),
     ] {
         let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
         let answer = house.send(form("/v1/auth/start", &own, bad.to_owned())).await;

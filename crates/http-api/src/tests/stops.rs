@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use model::{Clock, Role};
 use serde_json::{Value, json};
+use testkit::eventually::until;
 
-use super::house::{Answer, House, request};
+use super::{
+    console::{approver, text},
+    house::{Answer, House, request},
+};
 
 async fn ask(house: &House, method: &str, path: &str, body: Value) -> Answer {
     house.send(request(method, path, &house.org_key, &[], Some(body))).await
@@ -50,6 +54,123 @@ async fn an_org_stop_counts_what_had_started_and_stops_every_agent() {
     let running = ask(&house, "POST", "/v1/org/start", json!({ "reason": "over" })).await;
     assert_eq!((running.status, &running.body["stop"]), (200, &Value::Null));
     assert_eq!(house.refund(20).await.status, 200);
+}
+
+/// Sends a refund that waits, and returns its action and its approval.
+async fn held(house: &House) -> (String, String) {
+    let held = house.refund(500).await;
+    (held.id(), held.body["approval"]["id"].as_str().unwrap().to_owned())
+}
+
+/// Waits until the call has ended as denied, which the answer of a Stop does not wait for.
+async fn ended(house: &House, action: &str) {
+    let path = format!("/v1/actions/{action}");
+    until("the call is ended", async || {
+        house.get(&path, &house.org_key).await.body["status"] == "denied"
+    })
+    .await;
+}
+
+/// The entry of the history that tells of this approval being void.
+async fn voided_entry(house: &House, action: &str) -> Value {
+    let path = format!("/v1/ledger?subject={action}");
+    let entries = house.get(&path, &house.org_key).await.body["data"].clone();
+    let entries = entries.as_array().unwrap().clone();
+    entries.into_iter().find(|entry| entry["type"] == "approval.voided").expect("an entry")
+}
+
+#[tokio::test]
+async fn what_a_stop_took_away_names_the_stop_and_whoever_made_it() {
+    let house = House::new().await;
+    let (ada, _) = approver(&house, "ada@example.com", Role::Owner).await;
+    let (action, approval) = held(&house).await;
+    let stop = json!({ "reason": "A <b> drill." });
+    let stop = request("POST", "/v1/org/stop", &ada.key, &[], Some(stop));
+    assert_eq!(house.send(stop).await.body["pending_approvals"], "void");
+    ended(&house, &action).await;
+    let path = format!("/v1/actions/{action}");
+    let shown = house.get(&path, &house.support.key).await.body;
+    assert_eq!(shown["status"], "denied");
+    assert_eq!(shown["approval"]["void_reason"], "org_stopped");
+    let path = format!("/v1/approvals/{approval}");
+    let by_ada = json!({ "id": ada.user, "type": "user" });
+    let voided = json!({ "by": by_ada, "reason": "A <b> drill." });
+    assert_eq!(house.get(&path, &ada.key).await.body["voided"], voided);
+    let agents = house.get(&path, &house.support.key).await.body;
+    assert_eq!(agents["void_reason"], "org_stopped");
+    assert_eq!(agents.get("voided"), None, "the reason is written for people: {agents}");
+    let entry = voided_entry(&house, &action).await;
+    assert_eq!(entry["actor"], json!({ "kind": "user", "id": ada.user, "name": null }));
+    assert_eq!(entry["summary"], "approval.voided shop.refund voided org_stopped");
+    let page = async |path: &str| text(&house.get(path, &ada.key).await);
+    for path in [format!("/app/approvals/{approval}"), format!("/app/actions/{action}")] {
+        let html = page(&path).await;
+        for told in [
+            "Voided by a Stop of the whole org; it never ran.",
+            "A &lt;b&gt; drill.",
+            "<bdi>ada@example.com</bdi>",
+        ] {
+            assert!(html.contains(told), "{told} is not at {path}: {html}");
+        }
+    }
+    assert!(
+        page("/app/actions").await.contains("Voided by a Stop of the whole org; it never ran.")
+    );
+    let row = page("/app/ledger").await;
+    let row = row.split("shop.refund voided org_stopped").nth(1).unwrap();
+    assert!(row.split("</tr>").next().unwrap().contains("<bdi>ada@example.com</bdi>"), "{row}");
+}
+
+#[tokio::test]
+async fn what_the_stop_or_the_end_of_an_agent_took_away_names_that() {
+    let house = House::new().await;
+    let kept = held(&house).await.0;
+    let stopped = tell(&house, "stop", json!({ "pending_approvals": "keep" })).await;
+    assert_eq!(stopped.body["pending_approvals"], "keep");
+    tell(&house, "start", json!({})).await;
+    let shown = house.get(&format!("/v1/actions/{kept}"), &house.org_key).await.body;
+    assert_eq!(shown["status"], "pending_approval");
+    let agent = format!("/v1/agents/{}", house.support.agent);
+    for (method, path, reason) in [
+        ("POST", format!("{agent}/stop"), "agent_stopped"),
+        ("DELETE", agent.clone(), "agent_archived"),
+    ] {
+        house.clock.pass(Duration::from_secs(1));
+        let (action, approval) = held(&house).await;
+        assert_eq!(ask(&house, method, &path, json!({ "reason": "why" })).await.status, 200);
+        ended(&house, &action).await;
+        let shown = house.get(&format!("/v1/approvals/{approval}"), &house.org_key).await.body;
+        assert_eq!(
+            (&shown["void_reason"], &shown["voided"]["reason"]),
+            (&json!(reason), &json!("why"))
+        );
+        let newest = house.get("/v1/ledger?limit=20", &house.org_key).await.body;
+        let newest = newest["data"].as_array().unwrap();
+        let types = ["agent.stopped", "agent.archived"];
+        let change =
+            newest.iter().find(|it| types.contains(&it["type"].as_str().unwrap())).unwrap();
+        assert_eq!(change["actor"]["kind"], "api_key");
+        assert_eq!(voided_entry(&house, &action).await["actor"], change["actor"]);
+        tell(&house, "start", json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_a_stop_say_what_becomes_of_what_waits() {
+    let house = House::new().await;
+    let (ada, _) = approver(&house, "ada@example.com", Role::Owner).await;
+    let agent = format!("/app/agents/{}/stop", house.support.agent);
+    for waiting in 0..2 {
+        for path in ["/app/stop", &agent] {
+            let html = text(&house.get(path, &ada.key).await);
+            let legend = format!("alls that wait for a person: {waiting} now</legend>");
+            for told in [&*legend, "Void them: they end, and never run", "value=\"keep\"", "Cancel"]
+            {
+                assert!(html.contains(told), "{told} is not at {path}: {html}");
+            }
+        }
+        held(&house).await;
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use ledger::record::{
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, ConnectorId, DecisionCode, DecisionOutcome,
     DecisionSource, DeedId, Digest, ErrorCode, ExecutionStatus, Level, Mode, PolicyId,
-    PolicyVersionId, State, Status, Timestamp, Verdict, WitnessMethod,
+    PolicyVersionId, State, Status, Timestamp, Verdict, VoidReason, WitnessMethod,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -109,6 +109,8 @@ struct ApprovalView {
     id: ApprovalId,
     status: ApprovalStatus,
     expires_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    void_reason: Option<VoidReason>,
 }
 
 #[derive(Debug, Serialize)]
@@ -261,7 +263,8 @@ fn policy(decision: &Decision) -> PolicyView<'_> {
 }
 
 fn approval(approval: &Approval) -> ApprovalView {
-    ApprovalView { id: approval.id, status: approval.status, expires_at: approval.expires_at }
+    let Approval { id, status, expires_at, void_reason, .. } = *approval;
+    ApprovalView { id, status, expires_at, void_reason }
 }
 
 fn execution(execution: &Execution) -> ExecutionView<'_> {

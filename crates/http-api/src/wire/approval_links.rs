@@ -6,7 +6,7 @@ use gate::Link;
 use ledger::record::{Action, Answer, Member};
 use model::{
     ActionId, ApprovalId, ApprovalStatus, Assurance, Digest, Level, MemberId, State, Status,
-    Timestamp, Verdict,
+    Timestamp, Verdict, VoidReason,
 };
 use serde::Serialize;
 use web::{ApiError, Fields, Word};
@@ -69,6 +69,7 @@ pub(crate) struct LinkView<'a> {
     follows_until: Option<Timestamp>,
     decision: Option<Vote>,
     approval_status: Option<ApprovalStatus>,
+    void_reason: Option<VoidReason>,
     decisions: Vec<LinkDecision>,
     action: FollowedAction,
     question: Option<ApprovalDetail<'a>>,
@@ -124,6 +125,7 @@ impl<'a> LinkView<'a> {
             follows_until: link.used.as_ref().map(|used| used.follows_until),
             decision: link.used.as_ref().map(|used| used.answer.decision),
             approval_status: approval.map(|it| it.status),
+            void_reason: approval.and_then(|it| it.void_reason),
             decisions: approval.into_iter().flat_map(|it| &it.decisions).map(decision).collect(),
             action: FollowedAction {
                 id: action.id,

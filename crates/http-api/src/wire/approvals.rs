@@ -2,7 +2,7 @@
 
 use deed::Vote;
 use gate::{ActionDetail, ApprovalFilter, Barred};
-use ledger::record::{Action, Approval, Member};
+use ledger::record::{Action, Approval, Member, Voided};
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Assurance, DeedId, Digest, MemberId, Mode,
     PolicyVersionId, Role, SideEffect, Timestamp, VoidReason,
@@ -71,6 +71,9 @@ pub(crate) struct ApprovalView<'a> {
     request_digest: Digest,
     decided_at: Option<Timestamp>,
     void_reason: Option<VoidReason>,
+    /// Shown to people and org keys: the reason is written for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voided: Option<&'a Voided>,
     may_decide: bool,
     why_not: Option<&'static str>,
     deed: Option<DeedId>,
@@ -144,6 +147,9 @@ impl<'a> ApprovalView<'a> {
             request_digest: action.request_digest,
             decided_at: approval.and_then(|it| it.decided_at),
             void_reason: approval.and_then(|it| it.void_reason),
+            voided: approval
+                .and_then(|it| it.voided.as_ref())
+                .filter(|_| !matches!(viewing, Viewing::Agent)),
             may_decide: why_not.is_none() && approval.is_some(),
             why_not,
             deed: action.deed,

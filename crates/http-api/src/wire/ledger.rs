@@ -136,16 +136,24 @@ pub(crate) fn entry(entry: &Entry) -> Value {
 }
 
 fn actor(entry: &Entry) -> Value {
-    let named = |kind: &str, id: String| json!({ "kind": kind, "id": id, "name": null });
+    // An approval that a Stop made void is of an agent, and taken away by whoever stopped it.
+    let voided_by = entry.event.object.get("voided_by").cloned().map(serde_json::from_value);
+    if let Some(Ok(by)) = voided_by {
+        return actor_of(&by);
+    }
     if let Some(agent) = entry.event.agent {
         return json!({ "kind": "agent", "id": agent, "name": entry.agent_name });
     }
-    match &entry.actor {
-        Some(Actor::Agent(id)) => named("agent", id.to_string()),
-        Some(Actor::ApiKey(id)) => named("api_key", id.to_string()),
-        Some(Actor::User(id)) => named("user", id.to_string()),
-        Some(Actor::System(word)) => named("system", word.to_string()),
-        None => Value::Null,
+    entry.actor.as_ref().map_or(Value::Null, actor_of)
+}
+
+fn actor_of(actor: &Actor) -> Value {
+    let named = |kind: &str, id: String| json!({ "kind": kind, "id": id, "name": null });
+    match actor {
+        Actor::Agent(id) => named("agent", id.to_string()),
+        Actor::ApiKey(id) => named("api_key", id.to_string()),
+        Actor::User(id) => named("user", id.to_string()),
+        Actor::System(word) => named("system", word.to_string()),
     }
 }
 
@@ -155,7 +163,8 @@ fn summary(entry: &Entry) -> String {
     let word = |name: &str| object.get(name).and_then(Value::as_str);
     let subject = entry.tool.as_deref().or(word("name")).or(word("id")).unwrap_or_default();
     let stands = word("status").or(word("mode")).or(word("problem")).unwrap_or_default();
-    [entry.event.kind.as_str(), subject, stands].join(" ").trim().replace("  ", " ")
+    let why = word("void_reason").unwrap_or_default();
+    [entry.event.kind.as_str(), subject, stands, why].join(" ").trim().replace("  ", " ")
 }
 
 /// Where the open log stands, what has not been sealed in it yet, and the logs before it.

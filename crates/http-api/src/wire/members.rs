@@ -8,7 +8,7 @@ use people::Address;
 use serde::Serialize;
 use web::{ApiError, Call, Word};
 
-use super::policies::expected_revision;
+use super::{next::next_of_form, policies::expected_revision};
 
 /// A person, as far as the reader may know them.
 #[derive(Debug, Serialize)]
@@ -130,12 +130,14 @@ pub(crate) fn invite_new(call: &Call) -> Result<Asked, ApiError> {
     Ok(Asked { address, role, can_approve })
 }
 
-/// Reads the body of `POST /v1/invites/accept`: what stood in the link.
-pub(crate) fn accepted(call: &Call) -> Result<Secret<String>, ApiError> {
+/// Reads the body of `POST /v1/invites/accept`: the token of the link, and the page that a form goes
+/// on to.
+pub(crate) fn accepted(call: &Call) -> Result<(Secret<String>, Option<String>), ApiError> {
     let mut fields = call.fields()?;
     let token = fields.required::<String>("token")?;
+    let next = next_of_form(call, &mut fields)?;
     fields.finish()?;
-    Ok(Secret::new(token))
+    Ok((Secret::new(token), next))
 }
 
 /// Reads the body of `POST /v1/members/{id}`.

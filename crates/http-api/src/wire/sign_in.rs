@@ -10,12 +10,11 @@ use people::{
     store::{Device, Session},
 };
 use serde::Serialize;
-use web::{ApiError, Call, Fields, Word};
+use web::{ApiError, Call, Word};
 
+use super::next::{next_of_form, next_page};
 use crate::access::Seat;
 
-/// The most bytes of a page's path.
-const MAX_NEXT: usize = 1024;
 /// Longer than any code and any link.
 const MAX_SHOWN: usize = 256;
 
@@ -148,7 +147,7 @@ impl<'a> ListedSession<'a> {
 pub(crate) fn asking(call: &Call) -> Result<(Address, Option<String>), ApiError> {
     let mut fields = call.fields()?;
     let email: String = fields.required("email")?;
-    let next = page(&mut fields)?;
+    let next = next_page(&mut fields)?;
     fields.finish()?;
     let address =
         Address::parse(&email).map_err(|error| ApiError::invalid("email", error.to_string()))?;
@@ -158,20 +157,18 @@ pub(crate) fn asking(call: &Call) -> Result<(Address, Option<String>), ApiError>
 /// The page that somebody who shows a fresh sign-in wants.
 pub(crate) fn asking_again(call: &Call) -> Result<Option<String>, ApiError> {
     let mut fields = call.fields()?;
-    let next = page(&mut fields)?;
+    let next = next_page(&mut fields)?;
     fields.finish()?;
     Ok(next)
 }
 
-/// A path of this server, which no browser takes for an address of another.
-fn page(fields: &mut Fields) -> Result<Option<String>, ApiError> {
-    let Some(next) = fields.optional::<String>("next")? else { return Ok(None) };
-    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    let is_own = next.starts_with('/') && !next.starts_with("//");
-    if is_plain && is_own && next.len() <= MAX_NEXT {
-        return Ok(Some(next));
-    }
-    Err(fields.error("next", "expected a path of this server, such as `/app`"))
+/// Reads the body of `POST /v1/session/org`: the org, and the page that a form goes on to.
+pub(crate) fn org_chosen(call: &Call) -> Result<(OrgId, Option<String>), ApiError> {
+    let mut fields = call.fields()?;
+    let Word(org): Word<OrgId> = fields.required("org")?;
+    let next = next_of_form(call, &mut fields)?;
+    fields.finish()?;
+    Ok((org, next))
 }
 
 /// A link's token or a challenge's code, as somebody shows it.

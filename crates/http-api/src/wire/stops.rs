@@ -21,11 +21,13 @@ impl<'a> From<&'a Org> for OrgState<'a> {
     }
 }
 
-/// What was stopped, with how much of it was under way; null where that could not be read.
+/// What was stopped, with what becomes of calls that wait for a person and how many were under way; null
+/// where that could not be read.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stopped<T> {
     #[serde(flatten)]
     view: T,
+    pending_approvals: PendingApprovals,
     in_flight_count: Option<usize>,
 }
 
@@ -38,14 +40,18 @@ pub(crate) struct StoppedAgent<T> {
 }
 
 impl<T> Stopped<T> {
-    pub(crate) fn of(view: T, under_way: Option<&UnderWay>) -> Self {
-        Self { view, in_flight_count: under_way.map(|found| found.count) }
+    pub(crate) fn of(
+        (view, pending_approvals): (T, PendingApprovals),
+        under_way: Option<&UnderWay>,
+    ) -> Self {
+        let in_flight_count = under_way.map(|found| found.count);
+        Self { view, pending_approvals, in_flight_count }
     }
 }
 
 impl<T> StoppedAgent<T> {
-    pub(crate) fn of(view: T, under_way: Option<UnderWay>) -> Self {
-        let stopped = Stopped::of(view, under_way.as_ref());
+    pub(crate) fn of(done: (T, PendingApprovals), under_way: Option<UnderWay>) -> Self {
+        let stopped = Stopped::of(done, under_way.as_ref());
         Self { stopped, in_flight: under_way.map(|found| found.actions) }
     }
 }

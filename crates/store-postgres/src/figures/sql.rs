@@ -209,8 +209,7 @@ pub(super) const WAITING: &str = "
     select count(*) as count from only action
     where org_id = $1 and state = 'pending_approval' and state <> 'sealed'";
 
-pub(super) const ENDING: &str = "
+pub(super) const FIRST_TO_EXPIRE: &str = "
     select record from only action
     where org_id = $1 and state = 'pending_approval' and state <> 'sealed'
-        and approval_expires_at < $2
-    order by approval_expires_at, id limit $3";
+    order by approval_expires_at, id limit $2";
