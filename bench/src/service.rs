@@ -128,7 +128,7 @@ impl Demo {
         let file = self.folder.join("bench.yaml");
         std::fs::write(&file, policy)?;
         let status = Command::new(&self.binary)
-            .args(["policy", "activate", "--yes", "--reason", "benchmark"])
+            .args(["policy", "activate", "--new", "--yes", "--reason", "benchmark"])
             .arg(&file)
             .args(org.into_iter().flat_map(|org| ["--org", org]))
             .envs(self.settings()?)

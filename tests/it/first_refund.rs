@@ -1,5 +1,6 @@
-//! The refund that waits in the demo, in a real browser: what it would change, what it changed, and
-//! that nothing is called verified that was not.
+//! The first hour with the demo, in a real browser: from the one link that it prints to the refund
+//! that waits, what that would change, what it changed, and that nothing is called verified that was
+//! not.
 
 use std::{
     fs,
@@ -15,10 +16,12 @@ use crate::{
     up::Up,
 };
 
-/// The last word of the line behind which an address is printed.
-fn behind<'a>(said: &'a str, sentence: &str) -> &'a str {
-    let lines = said.split(sentence).nth(1).unwrap_or_else(|| panic!("{said}")).lines();
-    lines.skip(1).map(str::trim).find(|line| line.starts_with("http")).expect("an address")
+/// The one link into the Console that the demo prints.
+fn link(said: &str) -> &str {
+    let lines = said.lines().map(str::trim);
+    let found: Vec<_> = lines.filter(|line| line.contains("/login?")).collect();
+    let [one] = found.as_slice() else { panic!("one link: {said}") };
+    one
 }
 
 #[tokio::test]
@@ -38,8 +41,7 @@ async fn the_demos_refund_is_paid_and_its_row_is_shown_before_and_after() {
     assert!(demo.said.contains("executed: Reported at L0"), "{}", demo.said);
     assert!(demo.said.contains("executed: Verified at L2"), "{}", demo.said);
     let case = json!({
-        "begin": behind(&demo.said, "Open the Console"),
-        "question": behind(&demo.said, "A refund waits there"),
+        "link": link(&demo.said),
         "email": "you@demo.localhost",
         "outbox": folder.join("outbox"),
         "key": demo.key(),
@@ -48,7 +50,7 @@ async fn the_demos_refund_is_paid_and_its_row_is_shown_before_and_after() {
     // While it waits, the demo finds it again and asks for no other.
     demo.stop().await;
     let demo = Up::start(&postgres, data, &["--port", &free]).await;
-    assert_eq!(behind(&demo.said, "A refund waits there"), case["question"]);
+    assert_eq!(link(&demo.said), case["link"]);
     let shop = postgres.cluster.database("shop");
     let refunded = "select count(*) from refunds where order_id = 2 and amount = 20.00";
     assert_eq!(shop.count(refunded).await, 0);
@@ -62,11 +64,16 @@ async fn the_demos_refund_is_paid_and_its_row_is_shown_before_and_after() {
     let seen = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{seen}{}", String::from_utf8_lossy(&stderr));
     assert_eq!(shop.count(refunded).await, 1, "the refund was really paid");
+    println!("{seen}");
+    let typed = seen.split("typed ").nth(1).unwrap().split_whitespace().next().unwrap();
+    let printed = format!("The code of your sign-in: {typed}\n");
+    assert!(demo.said_since().contains(&printed), "{} lacks {printed}", demo.said_since());
     demo.stop().await;
     // The next demo asks for another order's, since of this one too little is left.
     let again = Up::start(&postgres, data, &["--port", &free]).await;
-    assert!(again.said.contains("/app/approvals/apr_"), "{}", again.said);
-    assert!(!again.said.contains(case["question"].as_str().unwrap().rsplit('/').next().unwrap()));
+    let next = link(&again.said);
+    assert!(next.contains("/login?email=you@demo.localhost&next=/app/approvals/apr_"), "{next}");
+    assert!(!next.contains(case["link"].as_str().unwrap().rsplit('/').next().unwrap()));
     again.stop().await;
     fs::remove_dir_all(folder).unwrap();
 }

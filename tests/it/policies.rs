@@ -133,7 +133,7 @@ async fn a_document_that_lint_warns_of_is_activated_only_by_who_says_so() {
     let (id, org, _) = own_org(shared).await;
     let file = format!("{mark}.yaml");
     house.write(&file, "schema: 1\ndefault: { outcome: allow }\n");
-    let words = ["policy", "activate", &file, "--reason", "A test.", "--org", &id];
+    let words = ["policy", "activate", &file, "--reason", "A test.", "--new", "--org", &id];
     let asked = house.verbs.output(&words).await;
     let told = String::from_utf8_lossy(&asked.stderr);
     assert_eq!(asked.status.code(), Some(2), "nobody is there to be asked: {told}");
@@ -153,6 +153,67 @@ async fn a_document_that_lint_warns_of_is_activated_only_by_who_says_so() {
     assert_eq!(done.status.code(), Some(0), "{told}");
     assert!(told.contains("warning default_allow"), "{told}");
     assert!(named(&org.send(Request::get("/v1/policies")).await.ok()));
+}
+
+#[tokio::test]
+async fn a_new_policy_takes_the_place_of_another_only_where_that_was_said() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (house, mark) = (&shared.house, name());
+    let (id, org, _) = own_org(shared).await;
+    let activate = async |file: &str, more: &[&str]| {
+        let words = ["policy", "activate", file, "--yes", "--reason", "A test.", "--org", &id];
+        let done = house.verbs.output(&[words.as_slice(), more].concat()).await;
+        let told = [done.stdout, done.stderr].concat();
+        (done.status.code(), String::from_utf8(told).unwrap())
+    };
+    let names = async || {
+        let list = org.send(Request::get("/v1/policies")).await.ok();
+        let list = list["data"].as_array().unwrap().clone();
+        list.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let enforced =
+        async || org.send(Request::get("/v1/policies/active")).await.ok()["enforce"].clone();
+    let before = (names().await, enforced().await);
+    let [starter] = before.0.as_slice() else { panic!("{before:?}") };
+    let first = format!("{mark}.yaml");
+    house.write(&first, ALLOW_NOTES);
+    for more in [&[][..], &["--policy", "misspelt"]] {
+        let (code, told) = activate(&first, more).await;
+        assert_eq!(code, Some(2), "{told}");
+        let new = more.last().map_or(&*mark, |name| name);
+        let would =
+            format!("the new policy `{new}` would be enforced in place of `{starter}` version 1");
+        assert!(told.contains(&would) && told.contains("`--new`"), "{told}");
+        assert!(told.contains(&format!("`--policy {starter}`")), "{told}");
+        assert_eq!((names().await, enforced().await), before, "nothing was changed");
+    }
+    // The next version of what is enforced, and a shadow, take nothing's place.
+    let (code, told) = activate(&first, &["--policy", starter]).await;
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains(&format!("Version 2 of the policy `{starter}`.\n")), "{told}");
+    let (code, told) = activate(&first, &["--shadow", "--policy", "aside"]).await;
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("Version 1 of the new policy `aside`.\n"), "{told}");
+    let (code, told) = activate(&first, &["--new"]).await;
+    assert_eq!(code, Some(0), "{told}");
+    let told_of =
+        format!("Version 1 of the new policy `{mark}`; until now it was `{starter}` version 2.\n");
+    assert!(told.contains(&told_of), "{told}");
+    // A policy that is there already takes the place of another where it is named, and not by a file's name.
+    let aside = "aside.yaml";
+    house.write(aside, ALLOW_NOTES);
+    let (code, told) = activate(aside, &[]).await;
+    assert_eq!(code, Some(2), "{told}");
+    let would = format!("the policy `aside` would be enforced in place of `{mark}` version 1");
+    assert!(told.contains(&would) && told.contains("or `--policy aside`"), "{told}");
+    let (code, told) = activate(&first, &["--policy", starter]).await;
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains(&format!(
+            "Version 3 of the policy `{starter}`; until now it was `{mark}` version 1.\n"
+        )),
+        "{told}"
+    );
 }
 
 #[tokio::test]

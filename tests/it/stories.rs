@@ -41,7 +41,9 @@ async fn run_on_the_demo(page: &str, section: &str) -> Option<String> {
 #[tokio::test]
 async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
     let Some(said) = run_on_the_demo(README, "Five minutes further").await else { return };
-    for told in ["\"status\":\"executed\"", "version 2 of", "tools fit"] {
+    for told in
+        ["\"status\":\"executed\"", "version 2 of", "Version 2 of the policy `demo`.", "tools fit"]
+    {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert_eq!(said.matches("VALID: ").count(), 2, "{said}");
@@ -50,14 +52,21 @@ async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
 #[tokio::test]
 async fn a_person_signs_in_joins_and_stops_everything_by_the_lines_of_the_page() {
     let Some(said) = run_on_the_demo(PEOPLE, "By hand, on the demo").await else { return };
-    for told in
-        ["\"reason\":\"A drill.\"", "\"stop\":null", "VALID", "member.added mem_", "\"intent_key\""]
-    {
+    for told in [
+        "\"reason\":\"A drill.\"",
+        "\"stop\":null",
+        "VALID",
+        "member.added mem_",
+        "\"intent_key\"",
+        "\"pending_approvals\":\"keep\"",
+    ] {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert!(!said.contains("INVALID"), "{said}");
     let ran = said.lines().find(|line| line.contains("shop.customers.read")).unwrap();
     assert!(ran.contains("\"status\":\"executed\""), "{ran}");
+    let intent = said.lines().find(|line| line.starts_with("\"intent\":")).unwrap();
+    assert!(intent.contains("\"status\":\"verified\""), "its signature counts: {intent}");
 }
 
 #[tokio::test]

@@ -80,7 +80,10 @@ async fn a_condition_without_a_value_refuses_the_call() {
     let file = house.write("careless.yaml", policy);
     let file = file.to_str().unwrap();
     let reason = ["--reason", "A test.", "--org", org];
-    house.verbs.run(&[["policy", "activate", file, "--yes"].as_slice(), &reason].concat()).await;
+    house
+        .verbs
+        .run(&[["policy", "activate", file, "--new", "--yes"].as_slice(), &reason].concat())
+        .await;
     house.verbs.run(&["agent", "create", "careless", "--org", org]).await;
     let key = house.verbs.run(&["key", "create", "--agent", "careless", "--org", org]).await;
     let careless = shared.service.caller(key.trim());

@@ -58,7 +58,8 @@ async fn another_org(house: &House) -> String {
     let org = first(verbs.run(&["org", "create", "other"]).await);
     let policy = house.write("other.yaml", "schema: 1\ndefault: { outcome: allow }\n");
     let policy = policy.to_str().unwrap();
-    verbs.run(&["policy", "activate", policy, "--yes", "--reason", "A test.", "--org", &org]).await;
+    let activate = ["policy", "activate", policy, "--new", "--yes", "--reason", "A test."];
+    verbs.run(&[activate.as_slice(), &["--org", &org]].concat()).await;
     let agent = first(verbs.run(&["agent", "create", "other", "--org", &org]).await);
     first(verbs.run(&["key", "create", "--agent", &agent, "--org", &org]).await)
 }

@@ -139,8 +139,9 @@ impl House {
     pub async fn activate(&self, name: &str, policy: &str) {
         let file = self.write(&format!("{name}.yaml"), policy);
         let file = file.to_str().unwrap();
-        let words =
-            ["policy", "activate", file, "--yes", "--reason", "A test.", "--org", &self.org];
+        let words = [
+            "policy", "activate", file, "--new", "--yes", "--reason", "A test.", "--org", &self.org,
+        ];
         self.verbs.run(&words).await;
     }
 

@@ -1,6 +1,9 @@
 //! `chancery up` as a process, and what it prints.
 
-use std::process::Stdio;
+use std::{
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
 
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -13,8 +16,9 @@ use crate::house::{OwnPostgres, binaries};
 #[derive(Debug)]
 pub struct Up {
     child: Child,
-    /// What it has printed so far.
+    /// What it had printed when it served.
     pub said: String,
+    since: Arc<Mutex<String>>,
 }
 
 /// The command of `chancery up` on this PostgreSQL, with its data in this folder.
@@ -41,10 +45,24 @@ impl Up {
             said.push_str(&line);
             said.push('\n');
             if line.contains("Ctrl-C") {
-                return Self { child, said };
+                let since = Arc::new(Mutex::new(String::new()));
+                let kept = Arc::clone(&since);
+                tokio::spawn(async move {
+                    while let Ok(Some(line)) = lines.next_line().await {
+                        let mut kept = kept.lock().unwrap();
+                        kept.push_str(&line);
+                        kept.push('\n');
+                    }
+                });
+                return Self { child, said, since };
             }
         }
         panic!("it ended by itself: {said}");
+    }
+
+    /// What it has printed since it served.
+    pub fn said_since(&self) -> String {
+        self.since.lock().unwrap().clone()
     }
 
     /// The key of the demo's agent, as it printed it.

@@ -45,7 +45,7 @@ pub async fn run(what: cli::Up, commit: Option<String>) -> Result<Exit, Failure>
     let listener = bind(&settings).await?;
     let witness = secrets.decoder.as_ref().map_or(ShopWitness::Report, |_| what.witness);
     let (wired, cast) = make(&folder, &cluster, (&secrets, &settings), witness).await?;
-    let begin = door::begin(&wired, &settings, cast.org).await?;
+    let link = door::link(&wired, &settings, cast.org).await?;
     let store = Arc::clone(&wired.store);
     let service = Service::start(wired, &settings, listener, commit)?;
     shop::followed(&*store).await?;
@@ -53,10 +53,10 @@ pub async fn run(what: cli::Up, commit: Option<String>) -> Result<Exit, Failure>
     let told = story::tell(&client).await?;
     let held = story::hold(&client).await?;
     tell(&settings, &folder, &cast, &told);
-    tell_people(&settings, &folder, (&begin, held.as_deref()));
+    tell_people(&settings, &folder, (&link, held.as_deref()));
     let signal = tokio::select! {
         signal = signals.next() => signal,
-        () = door::tell_codes(folder.outbox()) => return Err(Failure::internal("the outbox is gone")),
+        () = door::print_codes(folder.outbox()) => return Err(Failure::internal("the outbox is gone")),
     };
     print::line(format!("\n{signal}: stopping"));
     let hurry = async {
@@ -198,15 +198,17 @@ fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told])
 }
 
 /// How a person comes in, and what waits for them.
-fn tell_people(settings: &Settings, folder: &Folder, (begin, held): (&str, Option<&str>)) {
+fn tell_people(settings: &Settings, folder: &Folder, (link, held): (&str, Option<&str>)) {
     let base = settings.base_url.as_str().trim_end_matches('/');
-    let waits = held.map(|id| {
-        format!("\n\nA refund waits there for your yes or no:\n  {base}/app/approvals/{id}")
-    });
-    let waits = waits.unwrap_or_default();
+    let (waits, link) = match held {
+        Some(approval) => {
+            ("A refund waits for your yes or no. ", door::to_approval(link, approval))
+        }
+        None => ("", link.to_owned()),
+    };
     print::line(format!(
-        "\nOpen the Console, and sign in as {}. Its mails are files in\n{}, and the code of a sign-in is told here:\n  \
-         {begin}{waits}\n\n\
+        "\n{waits}Open this link and sign in as {}:\n  {link}\n\n\
+         The code of each sign-in is printed here. Mails are files in\n  {}\n\n\
          Read more: README.md, docs/people.md, docs/architecture.md, {base}/api/openapi.yaml\n\
          Ctrl-C stops it.",
         door::OWNER,

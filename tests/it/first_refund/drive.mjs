@@ -1,6 +1,6 @@
-// Somebody new opens the demo: `node drive.mjs CHROMIUM CASE`, where CASE is a file of where it begins,
-// what waits, whose mails lie where, and the agent's key. Ends with a sentence at the first thing that is
-// otherwise.
+// Somebody new opens the demo: `node drive.mjs CHROMIUM CASE`, where CASE is a file of the link that it
+// printed, whose mails lie where, and the agent's key. Prints the steps from the link to the approved call;
+// ends with a sentence at the first thing that is otherwise.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { Chromium, later } from "../chromium.mjs";
 
 const [program, file] = process.argv.slice(2);
-const { begin, question, email, outbox, key, libraries } = JSON.parse(readFileSync(file, "utf8"));
-const base = new URL(begin).origin;
+const { link, email, outbox, key, libraries } = JSON.parse(readFileSync(file, "utf8"));
+const base = new URL(link).origin;
 const chromium = new Chromium(program);
 const page = await chromium.page();
 await page.shown([1440, 900], "light");
@@ -58,16 +58,28 @@ async function readable(name) {
   }
 }
 
-await page.goto(begin);
-await page.type("#email", email);
-await page.press("main button");
-await page.type("#code", await code());
-await page.press("main button");
-for (const form of ["/v1/invites/accept", "/v1/session/org"]) {
-  if (await count(`form[action="${form}"]`)) await page.press(`form[action="${form}"] button`);
+// What the person does from the link to the approved call, and how long the pages took for it.
+const steps = [];
+let pagesTook = 0;
+async function step(name, does) {
+  const began = performance.now();
+  await does();
+  pagesTook += performance.now() - began;
+  steps.push(name);
 }
 
-await page.goto(question);
+await step("open the link", () => page.goto(link));
+await holds((await page.evaluate(`document.querySelector("#email").value`)) === email, "the link carries the address");
+await readable("the sign-in of somebody who is invited");
+await step("ask for the code", () => page.press("main button"));
+const typed = await code();
+await holds(await page.evaluate(`document.activeElement.id === "code"`), "the code can be typed at once");
+await step("type the code", async () => {
+  await page.type("#code", typed);
+  await page.press("main button");
+});
+const question = await page.url();
+await holds(question.startsWith(`${base}/app/approvals/apr_`), `the refund comes behind the sign-in, not ${question}`);
 await text("1 row of refunds would be added: 20.00 of 22.52", "the estimate is a sentence");
 const foreseen = await page.evaluate(`document.querySelector("table.diff").innerText`);
 for (const told of ["Now", "After", "refunds", "new row", "amount", "20.00", "order_id"]) {
@@ -76,7 +88,10 @@ for (const told of ["Now", "After", "refunds", "new row", "amount", "20.00", "or
 const estimate = (await page.text()).split("What it would change")[1].split("Who decides")[0];
 await holds(!/\b\d+\.[a-z_]/i.test(estimate), `no name of the estimate is an index: ${estimate}`);
 await readable("the question");
-await page.press("form.decide .primary");
+await step("approve", () => page.press("form.decide .primary"));
+await text("Approved", "the refund is approved");
+await holds(steps.length === 4, `four steps: ${steps}`);
+console.log(`typed ${typed}\n${steps.length} steps (${steps.join(", ")}), pages ${Math.round(pagesTook)} ms`);
 
 const action = await page.evaluate(`document.querySelector('a[href^="/app/actions/act_"]').href`);
 await page.goto(action);
@@ -111,7 +126,15 @@ await text("The tool answered: nothing.", "an answer that is null is drawn");
 await holds((await count(".verdict-panel.ok, .judged .badge.ok")) === 0, "nothing was changed, and nothing is green");
 await readable("a call that changed nothing");
 
-await page.goto(`${base}/app`);
+// The link of whoever is signed in asks nothing, and what waits is on the first page.
+const third = await call("shop.refunds.create", { order: 3, amount: 20, reason: "One more." });
+await page.goto(`${base}/login?email=${email}&next=/app/approvals/${third.approval.id}`);
+await holds((await page.url()) === `${base}/app/approvals/${third.approval.id}`, "whoever is signed in goes straight on");
+await page.goto(`${base}/`);
+await holds((await page.url()) === `${base}/app`, "the root leads to the Console");
+await text("shop.refunds.create waits for an answer.", "what waits needs attention");
+await holds(await count(`.attention a.primary[href="/app/approvals/${third.approval.id}"]`), "and is one press away");
+
 await text("Checked", "the overview counts what was checked");
 await holds(/\d+ only reported/.test(await page.text()), "and says how many were only reported");
 await holds(!(await page.text()).includes("Verified"), "the overview calls nothing verified");

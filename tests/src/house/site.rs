@@ -136,7 +136,7 @@ async fn furnish(control: &Database) -> (String, Vec<u8>) {
     verbs.run(&["migrate", "--role", APP.0]).await;
     verbs.run(&["keys", "new", "--out", SEAL_KEY]).await;
     let org = first_word(&verbs.run(&["org", "create", "house"]).await);
-    let activate = ["policy", "activate", "house.yaml", "--yes", "--reason", "A test."];
+    let activate = ["policy", "activate", "house.yaml", "--new", "--yes", "--reason", "A test."];
     verbs.run(&[activate.as_slice(), &["--org", &org]].concat()).await;
     let seal_key = fs::read(folder.join(SEAL_KEY)).unwrap();
     fs::remove_dir_all(folder).unwrap();

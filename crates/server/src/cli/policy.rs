@@ -123,9 +123,12 @@ pub struct ReplayPolicy {
 pub struct Activate {
     /// The document, in YAML or JSON.
     pub file: PathBuf,
-    /// The policy's name; it is made if there is none. The file's name by default.
+    /// The policy of which the document is the next version, by name. The file's name by default.
     #[arg(long)]
     pub policy: Option<String>,
+    /// Enforce the policy in place of another without a question, also where it is made for that.
+    #[arg(long)]
+    pub new: bool,
     /// Ask the version beside the one that decides, instead of letting it decide.
     #[arg(long)]
     pub shadow: bool,

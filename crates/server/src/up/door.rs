@@ -1,5 +1,5 @@
-//! How a person comes into the demo: a link to own its org, and the codes of the mails that its outbox
-//! gets, told at the terminal, since nobody reads that outbox.
+//! How a person comes into the demo: one link, and the codes of the mails in its outbox, which are
+//! printed at the terminal, since nobody reads that outbox.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
@@ -22,8 +22,9 @@ const LOOK: Duration = Duration::from_millis(300);
 /// How far a mail's line with the code reaches.
 const CODE: usize = "AAAA-AAAA".len();
 
-/// The page on which the owner begins: the invitation, until it was accepted.
-pub(super) async fn begin(
+/// The link by which the owner comes in: the invitation until it was accepted, and the sign-in from
+/// then on. It carries the owner's address.
+pub(super) async fn link(
     wired: &Wired,
     settings: &Settings,
     org: OrgId,
@@ -35,15 +36,22 @@ pub(super) async fn begin(
     match invited(wired, org, user).await {
         Ok(invite) => {
             let token = wired.people.invitation(org, invite.id);
-            Ok(invitation_link(base, &token).expose().clone())
+            Ok(format!("{}&email={OWNER}", invitation_link(base, &token).expose()))
         }
-        Err(ChangeError::AlreadyMember) => Ok(format!("{}/login", base.trim_end_matches('/'))),
+        Err(ChangeError::AlreadyMember) => {
+            Ok(format!("{}/login?email={OWNER}", base.trim_end_matches('/')))
+        }
         Err(error) => Err(failure(&error)),
     }
 }
 
-/// Tells the codes of sign-ins as their mails come, until it is dropped.
-pub(super) async fn tell_codes(outbox: PathBuf) {
+/// The link, leading on to the page of this approval.
+pub(super) fn to_approval(link: &str, approval: &str) -> String {
+    format!("{link}&next=/app/approvals/{approval}")
+}
+
+/// Prints the codes of sign-ins as their mails come, until it is dropped.
+pub(super) async fn print_codes(outbox: PathBuf) {
     let mut told = letters(&outbox);
     loop {
         tokio::time::sleep(LOOK).await;
@@ -51,7 +59,7 @@ pub(super) async fn tell_codes(outbox: PathBuf) {
             told.insert(letter.clone());
             let text = fs::read_to_string(letter).unwrap_or_default();
             if let Some(code) = code(&text) {
-                print::line(format!("A sign-in was asked for. Its code: {code}"));
+                print::line(format!("The code of your sign-in: {code}"));
             }
         }
     }
