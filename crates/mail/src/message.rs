@@ -55,6 +55,11 @@ impl Sender {
         Ok(Self { from, stationery: Arc::new(stationery), clock })
     }
 
+    /// The address that letters come from, as a server is told it.
+    pub(crate) fn address(&self) -> &lettre::Address {
+        &self.from.email
+    }
+
     /// The letter as it is sent.
     pub(crate) fn compose(&self, letter: &Letter) -> Result<Composed, MailError> {
         let id = letter.job();

@@ -38,6 +38,12 @@ impl Mailer for Outbox {
         let later = |error: io::Error| MailError::TryAgain(format!("the outbox: {error}"));
         written.map_err(|error| later(io::Error::other(error)))?.map_err(later)
     }
+
+    async fn check(&self) -> Result<(), MailError> {
+        let is_there = fs::metadata(&self.folder).is_ok_and(|about| about.is_dir());
+        let gone = || MailError::TryAgain("the outbox: its folder is not there".to_owned());
+        is_there.then_some(()).ok_or_else(gone)
+    }
 }
 
 /// The file appears whole or not at all, and one that is there already is the same letter.

@@ -60,7 +60,7 @@ pub enum Protection {
     Implicit(Authorities),
     /// TLS from the first command on; a server that has none gets no letter.
     StartTls(Authorities),
-    /// Nothing: a server on this machine, in development.
+    /// Nothing: a server on this machine.
     Loopback,
 }
 
@@ -111,6 +111,18 @@ impl Smtp {
 
     /// Hands the letter over; the connection, once the letter is the server's.
     async fn hand_over(&self, letter: &Composed) -> Result<AsyncSmtpConnection, MailError> {
+        let mut connection = self.admitted(letter.envelope.from().cloned()).await?;
+        for to in letter.envelope.to() {
+            let to = Rcpt::new(Path::clone(to), Vec::new());
+            self.within("the recipient", connection.command(to)).await?;
+        }
+        self.within("the letter", connection.command(Data)).await?;
+        self.within("the letter", connection.message(&letter.bytes)).await?;
+        Ok(connection)
+    }
+
+    /// A connection on which the server has taken our login and the sender of a letter.
+    async fn admitted(&self, from: Option<Path>) -> Result<AsyncSmtpConnection, MailError> {
         let mut connection = self.connected().await?;
         if let Some(login) = &self.relay.login {
             let password = login.password.expose().clone();
@@ -120,15 +132,9 @@ impl Smtp {
             // A password that is wrong is the operator's to mend, and no fault of the letter.
             self.within("the login", answer).await.map_err(not_the_letter)?;
         }
-        let from = Mail::new(letter.envelope.from().cloned(), Vec::new());
+        let from = Mail::new(from, Vec::new());
         // A server that will not have our sender, or wants a login, takes no letter of anybody.
         self.within("the sender", connection.command(from)).await.map_err(not_the_letter)?;
-        for to in letter.envelope.to() {
-            let to = Rcpt::new(Path::clone(to), Vec::new());
-            self.within("the recipient", connection.command(to)).await?;
-        }
-        self.within("the letter", connection.command(Data)).await?;
-        self.within("the letter", connection.message(&letter.bytes)).await?;
         Ok(connection)
     }
 
@@ -211,6 +217,14 @@ impl Mailer for Smtp {
         let handed = timeout(self.relay.limits.whole, self.hand_over(&letter)).await;
         let mut connection = handed.map_err(|_| late("the whole"))??;
         // It has been taken, whether the server says goodbye or not.
+        drop(timeout(GOODBYE, connection.quit()).await);
+        Ok(())
+    }
+
+    async fn check(&self) -> Result<(), MailError> {
+        let admitted = self.admitted(Some(self.sender.address().clone()));
+        let admitted = timeout(self.relay.limits.whole, admitted).await;
+        let mut connection = admitted.map_err(|_| late("the whole"))??;
         drop(timeout(GOODBYE, connection.quit()).await);
         Ok(())
     }

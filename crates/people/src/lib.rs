@@ -25,7 +25,7 @@ use model::{Clock, Entropy, Mint};
 pub use address::{Address, AddressError};
 pub use error::SignInError;
 pub use invite::{Signup, invitation_link};
-pub use post::{Post, Questions, Way};
+pub use post::{Leaving, Post, Questions, Way};
 pub use question::{Deciders, LinkedTo};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{

@@ -126,4 +126,8 @@ pub trait Mailer: Send + Sync {
     /// It ends by itself within 20 seconds, below the 30 for which a job is leased: a mail that
     /// takes longer would be sent by another instance, too.
     async fn send(&self, letter: &Letter) -> Result<(), MailError>;
+
+    /// Goes as far as a mail would without one: whether whoever delivers them would take any now. It
+    /// ends within the same time.
+    async fn check(&self) -> Result<(), MailError>;
 }

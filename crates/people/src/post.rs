@@ -1,7 +1,13 @@
 //! Sends the mails that wait. Several instances may do so at once; a mail that one of them holds is
 //! left to it, and one that it let go of, or died with, is tried by whoever comes next.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use crypto::Secret;
 use ledger::StoreDown;
@@ -33,6 +39,53 @@ pub struct Post {
     base_url: String,
     holder: Uuid,
     questions: Option<Questions>,
+    leaving: Leaving,
+}
+
+/// How mails left this instance so far.
+#[derive(Debug, Default)]
+pub struct Leaving {
+    /// Mails that were taken.
+    pub sent: AtomicU64,
+    /// Tries after which a mail had to wait.
+    pub put_off: AtomicU64,
+    /// Mails that were refused for good.
+    pub refused: AtomicU64,
+    // Whether a mail had to wait since the last check.
+    suspect: AtomicBool,
+    // What the last check came to.
+    trouble: Mutex<Option<String>>,
+    // How many tries in a row came to nothing, and why the last one did.
+    in_vain: Mutex<(u32, String)>,
+}
+
+/// So many tries in a row that come to nothing are no fault of the mails.
+const MANY: u32 = 5;
+
+impl Leaving {
+    /// Why no mail would be taken: the last check failed, or many tries in a row came to nothing.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
+        let (tries, why) = &*in_vain;
+        trouble
+            .or_else(|| (*tries >= MANY).then(|| format!("{tries} tries in vain, the last: {why}")))
+    }
+
+    fn taken(&self) {
+        self.sent.fetch_add(1, Relaxed);
+        self.found(None);
+        *self.in_vain.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+    }
+
+    fn not_taken(&self, why: &str) {
+        let mut in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
+        *in_vain = (in_vain.0.saturating_add(1), why.to_owned());
+    }
+
+    fn found(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
 }
 
 /// Who is written to about what orgs ask.
@@ -89,7 +142,29 @@ impl Post {
             base_url: base_url.trim_end_matches('/').to_owned(),
             holder: Uuid::from_bytes(name),
             questions: None,
+            leaving: Leaving::default(),
         }
+    }
+
+    /// How mails left this instance so far.
+    pub fn leaving(&self) -> &Leaving {
+        &self.leaving
+    }
+
+    /// Whether a mail had to wait since the last check: that may be for its recipient's sake.
+    pub fn is_suspect(&self) -> bool {
+        self.leaving.suspect.load(Relaxed)
+    }
+
+    /// Finds out whether mails would be taken now, and notes it.
+    pub async fn check(&self) -> Result<(), MailError> {
+        self.leaving.suspect.store(false, Relaxed);
+        let found = self.mailer.check().await;
+        let why = |error: &MailError| match error {
+            MailError::TryAgain(why) | MailError::Refused(why) => why.clone(),
+        };
+        self.leaving.found(found.as_ref().err().map(why));
+        found
     }
 
     /// The post that also writes to those who may answer what orgs ask.
@@ -131,13 +206,21 @@ impl Post {
         let sent = self.mailer.send(&self.letter(job)).await;
         let _ = failpoint::hit("mail.sent");
         match sent {
-            Ok(()) => self.queue.finish(job).await.map(drop),
+            Ok(()) => {
+                self.leaving.taken();
+                self.queue.finish(job).await.map(drop)
+            }
             Err(MailError::TryAgain(why)) => {
+                self.leaving.put_off.fetch_add(1, Relaxed);
+                self.leaving.not_taken(&why);
+                self.leaving.suspect.store(true, Relaxed);
                 let wait = self.wait(job.attempt);
                 tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail has to wait");
                 self.queue.put_off(job, wait).await.map(drop)
             }
             Err(MailError::Refused(why)) => {
+                self.leaving.refused.fetch_add(1, Relaxed);
+                self.leaving.not_taken(&why);
                 tracing::error!(job = %job.id, %why, "a mail was refused for good");
                 self.queue.finish(job).await.map(drop)
             }
@@ -197,5 +280,30 @@ impl Post {
         self.entropy.fill(&mut bytes);
         let part = u32::from_be_bytes(bytes) % 1000;
         most / 10 + most * part / 1000 * 9 / 10
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_fails_is_trouble_and_so_are_many_tries_in_vain() {
+        let leaving = Leaving::default();
+        assert_eq!(leaving.trouble(), None);
+        leaving.found(Some("nobody answers".to_owned()));
+        assert_eq!(leaving.trouble().as_deref(), Some("nobody answers"));
+        leaving.found(None);
+        assert_eq!(leaving.trouble(), None);
+        for _ in 1..MANY {
+            leaving.not_taken("550");
+        }
+        assert_eq!(leaving.trouble(), None, "a few recipients may be refused");
+        leaving.not_taken("554");
+        // A server that lets us in and takes nothing is no better than one that does not.
+        leaving.found(None);
+        assert_eq!(leaving.trouble().as_deref(), Some("5 tries in vain, the last: 554"));
+        leaving.taken();
+        assert_eq!((leaving.trouble(), leaving.sent.load(Relaxed)), (None, 1));
     }
 }

@@ -56,7 +56,9 @@ async fn a_letter_that_is_sent_twice_is_one_file_that_its_owner_reads() {
 async fn a_folder_that_is_gone_is_a_reason_to_try_again() {
     let folder = Folder::new();
     let outbox = Outbox::open(&folder.0, sender()).unwrap();
+    assert_eq!(outbox.check().await, Ok(()));
     fs::remove_dir(&folder.0).unwrap();
+    assert!(matches!(outbox.check().await, Err(MailError::TryAgain(_))));
     let sent = outbox.send(&sign_in("bob@example.org")).await;
     assert!(matches!(sent, Err(MailError::TryAgain(_))), "{sent:?}");
 }

@@ -49,6 +49,7 @@ async fn a_letter_goes_under_tls_with_a_login() {
         let Some(mut server) = Server::start(kind) else { return };
         let login = (kind == "starttls").then(|| login("right"));
         let smtp = smtp(Relay { login, ..relay(server.port, protection) });
+        assert_eq!(smtp.check().await, Ok(()));
         smtp.send(&sign_in("bob@example.org")).await.unwrap();
         let taken = server.taken();
         assert_eq!(taken["to"], json!(["bob@example.org"]));
@@ -100,8 +101,10 @@ async fn a_certificate_of_another_name_or_authority_gets_no_letter() {
             Relay { host: "127.0.0.1".to_owned(), ..relay(server.port, protected(authorities())) };
         let stranger = relay(server.port, protected(Authorities::default()));
         for relay in [elsewhere, stranger] {
-            let why = later(&smtp(relay), "bob@example.org").await;
+            let smtp = smtp(relay);
+            let why = later(&smtp, "bob@example.org").await;
             assert!(why.contains("certificate"), "{why}");
+            assert_eq!(smtp.check().await, Err(MailError::TryAgain(why)));
         }
     }
 }
@@ -110,8 +113,10 @@ async fn a_certificate_of_another_name_or_authority_gets_no_letter() {
 async fn a_wrong_password_is_not_the_letters_fault() {
     let Some(server) = Server::start("starttls") else { return };
     let relay = relay(server.port, Protection::StartTls(authorities()));
-    let why = later(&smtp(Relay { login: Some(login("wrong")), ..relay }), "bob@example.org").await;
+    let smtp = smtp(Relay { login: Some(login("wrong")), ..relay });
+    let why = later(&smtp, "bob@example.org").await;
     assert!(why.contains("535") && !why.contains("wrong"), "{why}");
+    assert_eq!(smtp.check().await, Err(MailError::TryAgain(why)));
 }
 
 #[tokio::test]

@@ -69,6 +69,10 @@ impl Mailer for Kept {
         self.0.lock().unwrap().push(letter.clone());
         Ok(())
     }
+
+    async fn check(&self) -> Result<(), MailError> {
+        Ok(())
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

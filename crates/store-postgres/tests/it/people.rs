@@ -50,6 +50,10 @@ impl Mailer for Sent {
         self.letters.lock().unwrap().push(letter.clone());
         Ok(())
     }
+
+    async fn check(&self) -> Result<(), MailError> {
+        Ok(())
+    }
 }
 
 pub(crate) struct Wall;

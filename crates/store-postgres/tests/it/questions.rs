@@ -32,6 +32,10 @@ impl Mailer for Kept {
         self.0.lock().unwrap().push(letter.clone());
         Ok(())
     }
+
+    async fn check(&self) -> Result<(), MailError> {
+        Ok(())
+    }
 }
 
 /// A waiting action of an org with three people who may answer, and the mails of its question.

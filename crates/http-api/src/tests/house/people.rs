@@ -39,6 +39,10 @@ impl Mailer for Sent {
         self.0.lock().unwrap().push(letter.clone());
         Ok(())
     }
+
+    async fn check(&self) -> Result<(), MailError> {
+        Ok(())
+    }
 }
 
 impl Sent {
