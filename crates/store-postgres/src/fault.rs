@@ -1,6 +1,6 @@
 //! What can go wrong with the database, in words that hold nothing of what is stored.
 
-use std::time::Duration;
+use std::{error::Error, io, time::Duration};
 
 use deadpool_postgres::PoolError;
 use ledger::StoreDown;
@@ -49,11 +49,32 @@ impl From<tokio_postgres::Error> for Fault {
 impl From<PoolError> for Fault {
     fn from(error: PoolError) -> Self {
         match error {
-            PoolError::Backend(error) => Self::Unreachable(Self::from(error).to_string()),
+            PoolError::Backend(error) if may_pass(&error) => {
+                Self::Unreachable(Self::from(error).to_string())
+            }
+            PoolError::Backend(error) => Self::from(error),
             PoolError::Timeout(_)
             | PoolError::Closed
             | PoolError::NoRuntimeSpecified
             | PoolError::PostCreateHook(_) => Self::Unreachable(error.to_string()),
         }
     }
+}
+
+/// Whether a connection that failed so may be had a moment later: nobody answered, or the server
+/// starts, stops or has too many connections. A wrong password, the name of a database that is not
+/// there and a certificate that does not hold stay wrong.
+fn may_pass(error: &tokio_postgres::Error) -> bool {
+    const PASSING: [SqlState; 4] = [
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::TOO_MANY_CONNECTIONS,
+    ];
+    if let Some(code) = error.code() {
+        return PASSING.contains(code);
+    }
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    // What TLS finds wrong is invalid data.
+    source.map_or(error.is_closed(), |source| source.kind() != io::ErrorKind::InvalidData)
 }

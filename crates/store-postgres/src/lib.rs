@@ -45,6 +45,7 @@ mod prune;
 mod rows;
 mod schema;
 mod seal_keys;
+mod secrets;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -71,6 +72,7 @@ pub use migrate::{
     migrate,
 };
 pub use schema::{CheckError, Durability};
+pub use secrets::{PepperMac, SealedSecrets};
 pub use settings::{Plans, Settings};
 
 /// The use of the pools of connections.

@@ -72,6 +72,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 44, name: "awaited_reports", sql: include_str!("../../../migrations/0044_awaited_reports.sql") },
     Migration { version: 45, name: "role_since", sql: include_str!("../../../migrations/0045_role_since.sql") },
     Migration { version: 46, name: "member_uses", sql: include_str!("../../../migrations/0046_member_uses.sql") },
+    Migration { version: 47, name: "pepper", sql: include_str!("../../../migrations/0047_pepper.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -121,6 +122,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "action_tally",     privileges: "select, insert, update" },
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
+    Grant { table: "pepper",           privileges: "select, insert, update" },
     Grant { table: "member",           privileges: "select, insert, update" },
     Grant { table: "member_use",       privileges: "select, insert, update" },
     Grant { table: "invite",           privileges: "select, insert, update" },
@@ -144,9 +146,10 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 12] = [
+pub const OF_NO_ORG: [&str; 13] = [
     "schema_migration",
     "seal_key",
+    "pepper",
     "api_key_org",
     "org_name",
     "person",

@@ -26,6 +26,9 @@ pub enum Durability {
 /// Why the service does not start on a database.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
+    /// Nobody answers there, or not yet.
+    #[error(transparent)]
+    Unreachable(StoreDown),
     /// It cannot be asked.
     #[error(transparent)]
     Down(#[from] StoreDown),
@@ -92,7 +95,10 @@ const FIRST_CONTACT: Duration = Duration::from_secs(10);
 /// Checks the schema's version and, where asked to, the settings that deeds rest on.
 pub(crate) async fn check(database: &Database, durability: Durability) -> Result<(), CheckError> {
     let attempt = "read the version of the schema";
-    database.reach(FIRST_CONTACT).await.map_err(|fault| fault.down(attempt))?;
+    database.reach(FIRST_CONTACT).await.map_err(|fault| match fault {
+        Fault::Unreachable(_) => CheckError::Unreachable(fault.down(attempt)),
+        _ => CheckError::Down(fault.down(attempt)),
+    })?;
     let exists = "select to_regclass('schema_migration') is not null as made";
     let rows = database.ask_one(attempt, Call::new(exists)).await?;
     let made = rows.first().map(|row| Cells::of("pg_class", row).get("made")).transpose();

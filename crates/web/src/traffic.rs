@@ -6,13 +6,17 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     time::Duration,
 };
 
 use http::StatusCode;
 use prometheus::{Histogram, HistogramOpts};
+use tokio::time::Instant;
 
 /// Seconds that an answer may take, bucket by bucket.
 const SECONDS: &[f64] =
@@ -36,8 +40,21 @@ pub struct RouteTraffic {
 }
 
 /// How many of something are open.
-#[derive(Debug, Default)]
-pub struct Open(AtomicU64);
+#[derive(Debug)]
+pub struct Open {
+    now: AtomicU64,
+    begun: Instant,
+    // Milliseconds after `begun` at which the last one was closed; none yet is `NEVER`.
+    closed: AtomicU64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { now: AtomicU64::new(0), begun: Instant::now(), closed: AtomicU64::new(NEVER) }
+    }
+}
 
 /// One of what is open; dropping it closes it.
 #[derive(Debug)]
@@ -46,19 +63,33 @@ pub(crate) struct Held(Arc<Open>);
 impl Open {
     /// How many there are now.
     pub fn get(&self) -> u64 {
-        self.0.load(Relaxed)
+        self.now.load(Relaxed)
+    }
+
+    /// For how long nothing has been open: `None` where something is, the longest time there is
+    /// where nothing ever was.
+    pub fn idle_for(&self) -> Option<Duration> {
+        // What is closed is noted first, so whoever sees that nothing is open sees since when.
+        match (self.now.load(Acquire), self.closed.load(Relaxed)) {
+            (0, NEVER) => Some(Duration::MAX),
+            (0, at) => Some(self.begun.elapsed().saturating_sub(Duration::from_millis(at))),
+            (_, _) => None,
+        }
     }
 
     /// Counts one more for as long as what comes back lives.
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
-        self.0.fetch_add(1, Relaxed);
+        self.now.fetch_add(1, Relaxed);
         Held(Arc::clone(self))
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Relaxed);
+        let open = &self.0;
+        let at = u64::try_from(open.begun.elapsed().as_millis()).unwrap_or(NEVER - 1);
+        open.closed.store(at, Relaxed);
+        open.now.fetch_sub(1, Release);
     }
 }
 

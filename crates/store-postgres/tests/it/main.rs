@@ -10,6 +10,7 @@ mod archive;
 mod contract;
 #[cfg(test)]
 mod copies;
+mod deployment_secrets;
 #[cfg(test)]
 mod distribute;
 #[cfg(test)]

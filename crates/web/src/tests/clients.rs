@@ -8,7 +8,7 @@ use http_body_util::Empty;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    time::timeout,
+    time::{advance, timeout},
 };
 
 use super::support::*;
@@ -112,6 +112,21 @@ fn what_is_open_is_counted_while_it_is_held() {
     assert_eq!(open.get(), 1);
     drop(two);
     assert_eq!(open.get(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_known_for_how_long_nothing_was_open() {
+    let open = Arc::new(Open::default());
+    advance(Duration::from_secs(3)).await;
+    assert_eq!(open.idle_for(), Some(Duration::MAX), "nothing ever was");
+    let (one, two) = (open.hold(), open.hold());
+    drop(one);
+    assert_eq!(open.idle_for(), None);
+    drop(two);
+    advance(Duration::from_secs(7)).await;
+    assert_eq!(open.idle_for(), Some(Duration::from_secs(7)));
+    let _three = open.hold();
+    assert_eq!(open.idle_for(), None);
 }
 
 #[tokio::test]
