@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     calls::assert_sealed,
+    eventually::until,
     house::{Answer, Caller, House, OwnPostgres, Plan, Request, Service, Site, call, name},
 };
 
@@ -68,6 +69,12 @@ impl Stage {
         marks
     }
 
+    /// The lines of the log about the control database itself.
+    fn told(&self) -> Vec<String> {
+        let about = |line: &&str| line.contains("the control database is");
+        self.service.log().lines().filter(about).map(str::to_owned).collect()
+    }
+
     async fn none_ran(&self, marks: &[String]) {
         for mark in marks {
             assert_eq!(self.house.notes(mark).await, 0, "{mark} ran without a record");
@@ -95,10 +102,29 @@ async fn without_its_database_the_service_says_so_and_runs_nothing_and_is_well_s
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let health = stage.caller.get("/v1/health").await;
     assert_eq!(health.is(503)["status"], "down");
+    // It is told once that the database went, and once that it is back.
+    until("its going is told", async || stage.told().len() == 1).await;
     stage.postgres.start();
     stage.recovered().await;
     stage.none_ran(&marks).await;
     stage.house.sound_log(&stage.caller).await;
+    until("its return is told", async || stage.told().len() == 2).await;
+    let (place, lines) = (format!("127.0.0.1:{}", stage.postgres.cluster.port), stage.told());
+    assert!(lines[0].contains("ERROR") && lines[0].contains(&place), "{lines:?}");
+    assert!(lines[1].contains("INFO") && lines[1].contains("is back"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_start_gives_a_database_up_that_does_not_come() {
+    let Some(mut stage) = Stage::new().await else { return };
+    stage.postgres.stop();
+    let output = stage.house.verbs.output(&["--config", "settings.yaml", "serve"]).await;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    let place = format!("`127.0.0.1:{}` (`SERVICE_DATABASE_URL`)", stage.postgres.cluster.port);
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.contains("waited 30s for nothing") && last.contains(&place), "{said}");
+    stage.postgres.start();
 }
 
 #[tokio::test]

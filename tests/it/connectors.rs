@@ -37,7 +37,9 @@ async fn until(caller: &Caller, tool: &str, status: &str) -> Value {
 
 #[tokio::test]
 async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
-    let Some(house) = House::new("").await else { return };
+    let Some(house) = House::new("server: { metrics_listen: '127.0.0.1:0' }\n").await else {
+        return;
+    };
     let key = house.agent("early").await.key;
     let_in(&house, false).await;
     let service = house.serve().await;
@@ -53,10 +55,37 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_unreachable");
     assert_eq!(connectors(&caller).await, "degraded");
+    let admin = service.caller(&house.org_key().await);
+    let all = admin.read("/v1/connectors").await;
+    let lab = all["data"].as_array().unwrap().iter().find(|it| it["name"] == "lab").unwrap();
+    let lab = lab["id"].as_str().unwrap().to_owned();
+    let told = || named(&service.log(), &lab);
+    eventually(async || (told().len() == 1).then_some(())).await;
+    for word in ["WARN", "a connector is out of reach", "name=lab", "connector_unreachable"] {
+        assert!(told()[0].contains(word), "{word} is not in {:?}", told());
+    }
+    let series = format!("connector=\"{lab}\",reason=\"connector_unreachable\"}} 1");
+    let metrics = service.metrics().await;
+    assert!(metrics.contains(&series), "{metrics}");
+    let wants = admin.read("/v1/overview").await["attention"][0].clone();
+    assert_eq!(
+        (&wants["kind"], &wants["data"]["connector"], &wants["data"]["code"]),
+        (&json!("connector_unreachable"), &json!(lab), &json!("connector_unreachable"))
+    );
     let_in(&house, true).await;
     until(&caller, "lab.note", "executed").await;
     // Health is looked at once a second.
     eventually(async || (connectors(&caller).await == "ok").then_some(())).await;
+    eventually(async || (told().len() == 2).then_some(())).await;
+    assert!(told()[1].contains("INFO") && told()[1].contains("is reached again"), "{:?}", told());
+    assert!(!service.metrics().await.contains("chancery_connectors_out_of_reach{"));
+    assert_eq!(admin.read("/v1/overview").await["attention"], json!([]));
+}
+
+/// The lines of a log about whether a connector is reached.
+fn named(log: &str, connector: &str) -> Vec<String> {
+    let about = |line: &&str| line.contains("a connector is") && line.contains(connector);
+    log.lines().filter(about).map(str::to_owned).collect()
 }
 
 /// A connector whose roles nobody made.

@@ -38,6 +38,8 @@ mod keys;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod mails;
+#[cfg(test)]
 mod offline;
 #[cfg(test)]
 mod policies;
@@ -59,6 +61,8 @@ mod run_it;
 mod secrets;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod starts;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

@@ -234,6 +234,16 @@ impl BuildError {
     }
 }
 
+/// What a line of a check says of a fault, and what to do where it is the credential's.
+pub(crate) fn remedied(fault: &Fault) -> String {
+    if fault.code == ExecutionErrorCode::ConnectorAuthFailed.into() {
+        let message = &fault.message;
+        format!("{message}; give the right one with `chancery connector credential NAME FILE`")
+    } else {
+        fault.message.clone()
+    }
+}
+
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

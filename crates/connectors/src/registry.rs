@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use model::{ConnectorId, ExecutionErrorCode, Fault, OrgId};
+use model::{ConnectorId, ConnectorName, ExecutionErrorCode, Fault, OrgId};
 use tokio::{
     sync::OnceCell,
     time::{Instant, timeout},
@@ -23,6 +23,30 @@ const BUILT_WITHIN: Duration = Duration::from_secs(4);
 /// What there is in place of a connector that could not be built.
 type Instead = Result<Arc<dyn Connector>, BuildError>;
 
+/// How a connector was when it was last tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has tried it since it was made or changed.
+    Untried,
+    /// It was built, and its system answered if it was asked.
+    Reached,
+    /// What calls of its tools come to.
+    Lost(Fault),
+}
+
+/// A connector that somebody uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InUse {
+    /// The org.
+    pub org: OrgId,
+    /// The connector.
+    pub id: ConnectorId,
+    /// Its name.
+    pub name: ConnectorName,
+    /// How it was when it was last tried.
+    pub standing: Standing,
+}
+
 /// Builds each connector once per revision.
 #[derive(Debug)]
 pub struct Registry {
@@ -32,6 +56,7 @@ pub struct Registry {
 
 #[derive(Debug)]
 struct Kept {
+    name: ConnectorName,
     slot: Slot,
     used: Instant,
 }
@@ -69,6 +94,18 @@ impl Slot {
         })
     }
 
+    fn standing(&self) -> Standing {
+        let of = |connector: &Arc<dyn Connector>| {
+            connector.unreached().map_or(Standing::Reached, Standing::Lost)
+        };
+        match (self.connector.get(), &*self.failed()) {
+            (Some(built), _) => of(built),
+            (None, Some((_, Ok(stand_in)))) => of(stand_in),
+            (None, Some((_, Err(error)))) => Standing::Lost(error.fault()),
+            (None, None) => Standing::Untried,
+        }
+    }
+
     fn failed(&self) -> MutexGuard<'_, Option<(Instant, Instead)>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,14 +136,13 @@ impl Registry {
         }
     }
 
-    /// How many of the connectors that are kept could not be built, or could not be reached, when
-    /// they were last tried.
-    pub fn out_of_reach(&self) -> usize {
-        let is_lost = |kept: &&Kept| match kept.slot.connector.get() {
-            Some(connector) => connector.unreached().is_some(),
-            None => kept.slot.failed().is_some(),
+    /// Those of the connectors that are kept which are wanted.
+    pub fn in_use(&self, wanted: impl Fn(OrgId, ConnectorId, &Standing) -> bool) -> Vec<InUse> {
+        let seen = |(&(org, id), Kept { name, slot, .. }): (&(OrgId, ConnectorId), &Kept)| {
+            let standing = slot.standing();
+            wanted(org, id, &standing).then(|| InUse { org, id, name: name.clone(), standing })
         };
-        self.lock().values().filter(is_lost).count()
+        self.lock().iter().filter_map(seen).collect()
     }
 
     /// Forgets the connectors that nobody has asked for in this time, and says how many. The
@@ -128,9 +164,9 @@ impl Registry {
         let kept = built
             .entry((blueprint.org, blueprint.id))
             .and_modify(|kept| kept.used = used)
-            .or_insert_with(|| Kept { slot: fresh.clone(), used });
+            .or_insert_with(|| Kept { name: blueprint.name.clone(), slot: fresh.clone(), used });
         if kept.slot.revision < fresh.revision {
-            kept.slot = fresh.clone();
+            (kept.slot, kept.name) = (fresh.clone(), blueprint.name.clone());
         }
         if kept.slot.revision == fresh.revision { kept.slot.clone() } else { fresh }
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use model::{ConnectorId, ConnectorName, ErrorCode, OrgId};
 use tokio::{sync::Mutex, time::Instant};
 
 /// How long a look at the parts holds.
@@ -19,6 +20,16 @@ pub(crate) struct Health {
 impl Health {
     pub(crate) fn new(probe: Arc<dyn Probe>) -> Self {
         Self { probe, last: Mutex::new(None) }
+    }
+
+    /// Whether people can be written to.
+    pub(crate) fn mail(&self) -> Mail {
+        self.probe.mail()
+    }
+
+    /// The connectors of an org that are out of reach.
+    pub(crate) fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
+        self.probe.out_of_reach(org)
     }
 
     /// How each part is; whoever asks while somebody looks gets the same answer.
@@ -61,4 +72,34 @@ pub struct Check {
 pub trait Probe: Send + Sync {
     /// How each part is now.
     async fn checks(&self) -> Vec<Check>;
+
+    /// Whether people can be written to.
+    fn mail(&self) -> Mail;
+
+    /// The connectors of an org whose systems could not be reached when this instance last tried.
+    fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach>;
+}
+
+/// Whether people can be written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mail {
+    /// The settings name no way for mails.
+    Off,
+    /// No mail would be taken now; those that wait are tried again.
+    Stuck,
+    /// Mails leave, as far as is known.
+    Leaves,
+}
+
+/// A connector that calls cannot be run through now, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutOfReach {
+    /// The connector.
+    pub connector: ConnectorId,
+    /// Its name.
+    pub name: ConnectorName,
+    /// What its calls fail with.
+    pub code: ErrorCode,
+    /// The same as a sentence, which holds no credential.
+    pub message: String,
 }

@@ -26,7 +26,7 @@ mod wire;
 
 pub use app::{App, Build, HeldOpen};
 pub use catalogue::errors_markdown;
-pub use health::{Check, Condition, Probe};
+pub use health::{Check, Condition, Mail, OutOfReach, Probe};
 pub use routes::routes_markdown;
 pub use service::{Parts, Settings, service};
 pub use trials::Aside;

@@ -100,6 +100,10 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     let attention = json!([
         { "kind": "chain_broken", "data": { "withheld": true, "check": null } },
         { "kind": "org_stopped", "data": { "reason": "a <b> drill", "stopped_at": at, "by": "operator" } },
+        { "kind": "connector_unreachable", "data": {
+            "connector": "con_2", "name": "depot", "code": "connector_auth_failed",
+            "message": "no <login>",
+        } },
         { "kind": "slot_invalidated", "data": {
             "connector": "con_1", "name": "shop", "state": "invalidated",
             "cause": "slot_invalidated", "at": at,
@@ -124,6 +128,8 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     for told in [
         "The record is not as it was sealed.",
         "a &lt;b&gt; drill",
+        "The credential of <bdi>depot</bdi> is refused.",
+        "Calls of its tools fail: <bdi>no &lt;login&gt;</bdi>",
         "The change log of <bdi>shop</bdi> cannot be read on.",
         "The change log of <bdi>shop</bdi> is not read.",
         "<bdi>shop.&lt;b&gt;</bdi> expires in 8 min.",

@@ -37,7 +37,7 @@ pub use vault::Vault;
 #[command(name = "chancery", version, arg_required_else_help = true)]
 #[command(
     after_help = "Exit codes: 0 ok, 1 found bad, 2 usage, 3 undecidable, 4 malformed input, \
-                        5 internal."
+                  5 internal, 6 control database away."
 )]
 pub struct Cli {
     /// The YAML file with settings.

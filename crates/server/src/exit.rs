@@ -17,6 +17,8 @@ pub enum Exit {
     Malformed,
     /// It failed for a reason of its own or of its surroundings.
     Internal,
+    /// The control database did not answer.
+    Unavailable,
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl Exit {
             Self::Undecidable => 3,
             Self::Malformed => 4,
             Self::Internal => 5,
+            Self::Unavailable => 6,
         }
     }
 }
@@ -58,6 +61,11 @@ impl Failure {
     /// A failure of what was given to read.
     pub fn malformed(sentence: impl ToString) -> Self {
         Self { exit: Exit::Malformed, sentence: sentence.to_string() }
+    }
+
+    /// The failure of a database that nobody answers at, or not yet.
+    pub fn unavailable(sentence: impl ToString) -> Self {
+        Self { exit: Exit::Unavailable, sentence: sentence.to_string() }
     }
 
     /// A failure of the service or its surroundings.

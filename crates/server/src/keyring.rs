@@ -7,12 +7,10 @@ use std::{
     time::SystemTime,
 };
 
-use admin::SealKeyActivation::Ahead;
-
 use crate::{
     core::Core,
     exit::Failure,
-    wire_up::{Strangers, seal_keys},
+    wire_up::{Admitted, seal_keys},
 };
 
 /// The seal key file that an instance goes by.
@@ -39,7 +37,7 @@ impl Keyring {
         }
         let now = seal_keys::database_time(&core.stores).await?;
         let (sealer, new) =
-            seal_keys::load(&self.file, &core.stores, (now, Ahead, Strangers::Refused)).await?;
+            seal_keys::load(&self.file, &core.stores, (now, Admitted::to_serve())).await?;
         seal_keys::register(&core.stores, &new).await?;
         let _ = failpoint::hit("seal_key.registered");
         core.ledger.sealer().replace(&sealer);

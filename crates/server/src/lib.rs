@@ -14,6 +14,7 @@ pub mod exit;
 mod household;
 mod keyring;
 pub mod metrics;
+mod outages;
 mod print;
 mod probe;
 pub mod runtime;

@@ -22,6 +22,7 @@ use web::{Open, Reply, ReplyBody, Router};
 
 use crate::{
     change_logs::{ChangeLogs, Figures},
+    outages::Outages,
     work::Work,
 };
 use page::Series;
@@ -41,6 +42,7 @@ pub(crate) struct Watched {
     pub(crate) store: Arc<PostgresStore>,
     pub(crate) work: Arc<Work>,
     pub(crate) logs: Arc<ChangeLogs>,
+    pub(crate) outages: Arc<Outages>,
 }
 
 /// What is read once for a whole page.

@@ -29,7 +29,7 @@ fn painted(exit: Exit, text: &str) -> String {
     let colour = match exit {
         Exit::Ok => 32,
         Exit::FoundBad | Exit::Malformed => 31,
-        Exit::Usage | Exit::Undecidable | Exit::Internal => 33,
+        Exit::Usage | Exit::Undecidable | Exit::Internal | Exit::Unavailable => 33,
     };
     format!("\x1b[{colour}m{text}\x1b[0m")
 }

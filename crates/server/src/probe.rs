@@ -3,9 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use http_api::{Check, Condition};
+use connectors::InUse;
+use http_api::{Check, Condition, Mail, OutOfReach};
 use ledger::Ledger;
-use model::{Clock, Timestamp};
+use model::{Clock, Fault, OrgId, Timestamp};
+use people::Post;
 use records::Records;
 use store_postgres::{PostgresStore, Pulse};
 
@@ -29,6 +31,7 @@ pub(crate) struct Probe {
     pub(crate) work: Arc<Work>,
     pub(crate) tools: Arc<OrgTools>,
     pub(crate) logs: Arc<ChangeLogs>,
+    pub(crate) post: Option<Arc<Post>>,
     pub(crate) decoder: Decoder,
 }
 
@@ -48,6 +51,8 @@ struct Found {
     /// Connectors whose systems could not be reached when they were last tried.
     lost_connectors: usize,
     change_logs: Condition,
+    /// Whether mails leave.
+    mail: Mail,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +75,31 @@ impl http_api::Probe for Probe {
             broken_logs: self.records.faults().len(),
             oldest_turn: self.ledger.backlog().oldest,
             workers: degraded_unless(self.work.is_well(&clock)),
-            lost_connectors: self.tools.out_of_reach(),
+            lost_connectors: self.tools.lost(None).len(),
             change_logs: self.change_logs(),
+            mail: self.mail(),
         })
+    }
+
+    fn mail(&self) -> Mail {
+        match &self.post {
+            None => Mail::Off,
+            Some(post) if post.leaving().trouble().is_some() => Mail::Stuck,
+            Some(_) => Mail::Leaves,
+        }
+    }
+
+    fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
+        let lost = self.tools.lost(Some(org)).into_iter();
+        let lost = lost.map(|(InUse { id, name, .. }, Fault { code, message })| OutOfReach {
+            connector: id,
+            name,
+            code,
+            message,
+        });
+        let mut lost: Vec<_> = lost.collect();
+        lost.sort_by(|left, right| left.name.cmp(&right.name));
+        lost
     }
 }
 
@@ -97,6 +124,10 @@ fn checks(found: Found) -> Vec<Check> {
         let skew = our_time.since(now).max(now.since(our_time));
         degraded_unless(skew <= MOST_SKEW && !is_ahead)
     });
+    let mail = match found.mail {
+        Mail::Off => None,
+        mail => Some(degraded_unless(mail == Mail::Leaves)),
+    };
     let parts = [
         ("database", Some(database)),
         ("clock", clock),
@@ -107,6 +138,7 @@ fn checks(found: Found) -> Vec<Check> {
         ("workers", Some(found.workers)),
         ("connectors", Some(degraded_unless(found.lost_connectors == 0))),
         ("change_logs", Some(found.change_logs)),
+        ("mail", mail),
     ];
     let judged = |(name, condition): (_, Option<_>)| Some(Check { name, condition: condition? });
     parts.into_iter().filter_map(judged).collect()

@@ -9,21 +9,24 @@ use futures_util::FutureExt;
 use http_api::Build;
 use people::store::MailQueue;
 use tokio::{net::TcpListener, task::JoinHandle};
-use web::{Bounds, Control, Door, Lifecycle, TrustedProxies};
+use web::{Bounds, Control, Door, Lifecycle, Open, TrustedProxies};
 
 use crate::{
     clock::SystemClock,
     exit::Failure,
     metrics::Watched,
+    outages::Outages,
     probe::Probe,
     runtime::{Background, Tokio},
-    settings::{Environment, HostPort, Settings},
+    settings::{Database, Environment, HostPort, Settings},
     wire_up::Wired,
     workers::Workers,
 };
 
 /// How long health says `draining` while connections are still taken, so that a balancer notices.
 const LAME_DUCK: Duration = Duration::from_secs(5);
+/// Where nobody was connected for so long, no balancer asks for health and there is none to notice.
+const QUIET: Duration = Duration::from_secs(10);
 /// Monitoring asks now and then, over few connections.
 const METRICS: Bounds = Bounds {
     connections: 32,
@@ -45,7 +48,8 @@ pub struct Service {
     serving: JoinHandle<usize>,
     workers: Workers,
     tasks: Tokio,
-    lame_duck: Duration,
+    env: Environment,
+    connections: Arc<Open>,
 }
 
 /// Where the service listens.
@@ -109,6 +113,7 @@ impl Service {
             work: Arc::clone(&work),
             tools: Arc::clone(&tools),
             logs: Arc::clone(&following.logs),
+            post: post.clone(),
             decoder: following.settings.clone(),
         };
         let aside = tasks.clone();
@@ -138,30 +143,32 @@ impl Service {
         .map_err(Failure::internal)?;
         let background = Background::new().map_err(Failure::internal)?;
         let courier = Arc::new(Courier::new(webhooks, Arc::new(background)));
+        let place = settings.database.as_ref().map_or("", Database::place).to_owned();
+        let needed = (Arc::clone(&tools), post.clone());
+        let outages = Arc::new(Outages::new(Arc::clone(&store), needed, place));
         let mailing = (tools, mails, post);
-        let leaving = (&courier, &following);
+        let leaving = (&courier, &following, &outages);
         let workers = Workers::start(&core, &checkpoints, &keyring, mailing, leaving);
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));
             let logs = following.logs;
-            let watched = Watched { router, connections, ledger, store, work, logs };
+            let watched = Watched { router, connections, ledger, store, work, logs, outages };
             serve_metrics(listener, watched, lifecycle.clone());
         }
+        let connections = Arc::clone(&door.open);
         let served = web::serve(door, router, lifecycle, Bounds::default());
-        let lame_duck = match settings.env {
-            Environment::Prod => LAME_DUCK,
-            Environment::Dev => Duration::ZERO,
-        };
-        Ok(Self { address, control, serving: tokio::spawn(served), workers, tasks, lame_duck })
+        let serving = tokio::spawn(served);
+        let env = settings.env;
+        Ok(Self { address, control, serving, workers, tasks, env, connections })
     }
 
     /// Stops: says so to balancers, lets requests and runs end, then the workers. Once `hurry` is
     /// done it stops at once.
     pub async fn stop(self, hurry: impl Future<Output = ()>) {
         let hurry = hurry.shared();
-        let Self { control, serving, workers, tasks, lame_duck, address: _ } = self;
-        control.drain(lame_duck, hurry.clone()).await;
+        let Self { control, serving, workers, tasks, env, connections, address: _ } = self;
+        control.drain(lame_duck(env, connections.idle_for()), hurry.clone()).await;
         let orderly = async {
             pass("stop.begun");
             let cut_off = serving.await.unwrap_or_default();
@@ -179,7 +186,30 @@ impl Service {
     }
 }
 
+/// For how long a service that stops still takes connections, when none has been open for so long.
+fn lame_duck(env: Environment, idle: Option<Duration>) -> Duration {
+    match env {
+        Environment::Prod if idle.is_none_or(|idle| idle < QUIET) => LAME_DUCK,
+        Environment::Prod | Environment::Dev => Duration::ZERO,
+    }
+}
+
 /// Passes a point at which a test may end or hold the process; nothing else can fail here.
 fn pass(point: &str) {
     let _ = failpoint::hit(point);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_where_somebody_was_connected_lately_is_there_a_balancer_to_wait_for() {
+        let after = |idle| lame_duck(Environment::Prod, idle);
+        assert_eq!(after(None), LAME_DUCK, "a connection is open");
+        assert_eq!(after(Some(QUIET / 2)), LAME_DUCK);
+        assert_eq!(after(Some(QUIET)), Duration::ZERO);
+        assert_eq!(after(Some(Duration::MAX)), Duration::ZERO, "nobody ever came");
+        assert_eq!(lame_duck(Environment::Dev, None), Duration::ZERO);
+    }
 }

@@ -28,6 +28,15 @@ pub fn start(env: Environment, level: LogLevel) {
     let _ = tracing_subscriber::registry().with(layer.with_filter(targets(level))).try_init();
 }
 
+/// Logs a panic as any other error, in place of the lines that the standard library would write.
+pub fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let cause = panic.payload_as_str().unwrap_or("it is no text");
+        tracing::error!(place, cause, "a task panicked");
+    }));
+}
+
 /// What writes each event as a line.
 fn lines<S, W>(env: Environment, ansi: bool, to: W) -> Box<dyn Layer<S> + Send + Sync>
 where
@@ -55,6 +64,12 @@ fn targets(level: LogLevel) -> Targets {
     WORDY.iter().fold(Targets::new().with_default(level.level()), |targets, name| {
         targets.with_target(*name, quiet)
     })
+}
+
+/// The lines that this thread would write in dev while this is done.
+#[cfg(test)]
+pub(crate) fn said(work: impl FnOnce()) -> Vec<String> {
+    tests::said(Environment::Dev, work)
 }
 
 #[cfg(test)]

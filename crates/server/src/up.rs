@@ -21,7 +21,7 @@ use crate::{
     settings::{self, LogLevel, Settings, Sources},
     shutdown::Signals,
     telemetry,
-    wire_up::{bind_connectors, store_settings, wire_up},
+    wire_up::{Admitted, bind_connectors, store_settings, wire_up_with},
 };
 use client::Client;
 use cluster::{APP, CONTROL, Cluster, MIGRATOR};
@@ -155,7 +155,7 @@ async fn make(
         .await
         .map_err(|error| Failure::internal(causes(&error)))?;
     cluster.fill_shop().await?;
-    let wired = wire_up(settings).await?;
+    let wired = wire_up_with(settings, Admitted::to_serve()).await?;
     bind_connectors(&wired.core).await?;
     shop::set_up(&wired.deps, cluster, secrets).await?;
     if let Some(cast) = folder.cast()? {

@@ -36,7 +36,7 @@ use crate::{
     runtime::WAITING_THREAD_IS_KEPT,
     settings::{self, Settings, Sources},
     telemetry, up,
-    wire_up::{Wired, wire_up},
+    wire_up::{Admitted, Strangers, Wired, wire_up_with},
 };
 
 /// Runs one verb and prints what it has to say.
@@ -87,7 +87,14 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
             wired(config, async |wired| owner::run(wired, &settings, what).await)
         }
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
-        Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),
+        Verb::Key(what) => {
+            let pepper = match &what {
+                cli::Key::AdoptPepper => Strangers::Adopted,
+                _ => Strangers::Refused,
+            };
+            let admitted = Admitted { pepper, ..Admitted::to_operate() };
+            wired_with((config, admitted), async |wired| accounts::key(&wired.core, what).await)
+        }
         Verb::Intent(what) => intent::run(&what),
         Verb::Connector(Connector::Setup(what)) => {
             in_runtime(connector::setup(load(config)?, what))
@@ -119,10 +126,18 @@ fn wired(
     config: Option<&Path>,
     work: impl AsyncFnOnce(&Wired) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
+    wired_with((config, Admitted::to_operate()), work)
+}
+
+/// The same with secrets that are new to the record, as far as they are admitted.
+fn wired_with(
+    (config, admitted): (Option<&Path>, Admitted),
+    work: impl AsyncFnOnce(&Wired) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
     let settings = load(config)?;
     telemetry::start(settings.env, settings::LogLevel::quiet());
     in_runtime(async {
-        let wired = wire_up(&settings).await?;
+        let wired = wire_up_with(&settings, admitted).await?;
         let ended = work(&wired).await;
         wired.tasks.idle().await;
         ended

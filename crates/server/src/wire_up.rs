@@ -3,22 +3,23 @@
 //! Whatever is missing or unsafe is told here, before anything is served. Nothing is started.
 
 mod bindings;
+pub(crate) mod deployment_secrets;
 mod egress_rules;
 mod post;
 pub(crate) mod seal_keys;
 
 pub(crate) use bindings::bind_connectors;
+pub(crate) use deployment_secrets::Admitted;
 pub(crate) use egress_rules::egress;
 pub(crate) use seal_keys::{Standing, Strangers, standing};
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use evidence::Images;
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
 use people::{People, Post, Questions, Way};
-use store_postgres::{Durability, PostgresStore};
+use store_postgres::{CheckError, Durability, PostgresStore};
 use uuid::Uuid;
 
 use crate::{
@@ -80,23 +81,25 @@ struct Needed<'a> {
     pepper: Secret<Vec<u8>>,
 }
 
-/// The service that these settings name.
+/// The service that these settings name, for a verb of the operator's.
 pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
-    wire_up_with(settings, (SealKeyActivation::Ahead, Strangers::Refused)).await
+    wire_up_with(settings, Admitted::to_operate()).await
 }
 
-/// The service that these settings name; seal keys that are new to it count from when the
-/// activation says. They are registered once nothing else is left that could fail.
+/// The service that these settings name, with secrets that are new to the record admitted as the
+/// operator says. They are registered once nothing else is left that could fail.
 pub(crate) async fn wire_up_with(
     settings: &Settings,
-    (activation, strangers): (SealKeyActivation, Strangers),
+    admitted: Admitted,
 ) -> Result<Wired, Failure> {
     let needed = needed(settings)?;
     let store = open_store(settings, needed.database).await?;
+    let secrets = (&needed.pepper, &*needed.vault);
+    let known = deployment_secrets::judge(&store, secrets, admitted).await?;
     let stores = Stores::of(&store);
     let now = database_time(&stores).await?;
     let (sealer, new_keys) =
-        seal_keys::load(needed.seal_key_file, &stores, (now, activation, strangers)).await?;
+        seal_keys::load(needed.seal_key_file, &stores, (now, admitted)).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
     let deps = connectors::Deps {
         egress: egress(settings).await?,
@@ -130,7 +133,7 @@ pub(crate) async fn wire_up_with(
         log: Arc::clone(&following.logs) as _,
         connectors: Arc::new(Adapters::new(deps.clone())),
         tasks: tasks.clone(),
-        pepper: needed.pepper,
+        pepper: needed.pepper.clone(),
         vault: Arc::clone(&needed.vault),
         limits: limits(settings),
         log_host: log_host(settings)?,
@@ -148,10 +151,8 @@ pub(crate) async fn wire_up_with(
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
     let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
-    seal_keys::register(&core.stores, &new_keys).await?;
-    for key in new_keys {
-        core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
-    }
+    deployment_secrets::note(&store, (&needed.pepper, known), (now, admitted)).await?;
+    seal_keys::register_and_seal(&core, new_keys).await?;
     let keyring = Keyring::of(needed.seal_key_file);
     Ok(Wired {
         core,
@@ -247,8 +248,17 @@ pub(crate) async fn open_store(
         Environment::Prod => Durability::SurvivesACrash,
         Environment::Dev => Durability::MayBeLost,
     };
-    store.check(durability).await.map_err(|error| {
-        Failure::internal(format!("the control database cannot be used: {}", causes(&error)))
+    store.check(durability).await.map_err(|error| match error {
+        CheckError::Unreachable(down) => Failure::unavailable(format!(
+            "the control database does not answer at `{}` (`SERVICE_DATABASE_URL`): {}",
+            database.place(),
+            causes(&down)
+        )),
+        _ => Failure::internal(format!(
+            "the control database at `{}` (`SERVICE_DATABASE_URL`) cannot be used: {}",
+            database.place(),
+            causes(&error)
+        )),
     })?;
     Ok(store)
 }

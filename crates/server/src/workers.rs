@@ -18,11 +18,12 @@ use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
 use crate::{
     adapters::{Learnt, OrgTools},
-    checkpoints::{Checkpoints, Seen},
+    checkpoints::{self, Checkpoints},
     clock::SystemClock,
     core::Core,
     exit::Failure,
     keyring::Keyring,
+    outages::{MailSeen, Outages, Seen},
     work::Worker,
 };
 
@@ -45,6 +46,8 @@ const SWEPT_AT_ONCE: usize = 500;
 const NOTE_TOOLS_EVERY: Duration = Duration::from_secs(2);
 /// How exactly it is known when a key was last used.
 const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
+/// How soon an outage is told.
+const WATCH_EVERY: Duration = Duration::from_secs(1);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
@@ -77,7 +80,7 @@ impl Workers {
         checkpoints: &Checkpoints,
         keyring: &Keyring,
         (tools, mails, post): (Arc<OrgTools>, Arc<dyn MailQueue>, Option<Arc<Post>>),
-        (courier, logs): (&Arc<Courier>, &Following),
+        (courier, logs, outages): (&Arc<Courier>, &Following, &Arc<Outages>),
     ) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
@@ -95,6 +98,10 @@ impl Workers {
         keep(&mut tasks, own(), takeovers);
         keep(&mut tasks, own(), move |core, stop| pruning((core, Arc::clone(&mails)), stop));
         keep(&mut tasks, own(), letting_go);
+        let outages = Arc::clone(outages);
+        let of_mail = Arc::clone(&outages);
+        keep(&mut tasks, own(), move |_, stop| watching(Arc::clone(&outages), stop));
+        keep(&mut tasks, own(), move |_, stop| watching_mail(Arc::clone(&of_mail), stop));
         keep(&mut tasks, own(), noting_uses);
         keep(&mut tasks, own(), move |core, stop| noting_tools(core, Arc::clone(&tools), stop));
         let keyring = keyring.clone();
@@ -251,6 +258,26 @@ async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
     }
 }
 
+/// Looks whether the control database and the connectors in use are there.
+async fn watching(outages: Arc<Outages>, stopped: watch::Receiver<()>) {
+    let (mut pulse, mut seen) = (Pulse::new(WATCH_EVERY, stopped), Seen::default());
+    while pulse.next().await.is_some() {
+        if pulse.round(outages.look(&mut seen)).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Looks whether mails leave. A server of mail may take its time, and holds up no other look.
+async fn watching_mail(outages: Arc<Outages>, stopped: watch::Receiver<()>) {
+    let (mut pulse, mut seen) = (Pulse::new(WATCH_EVERY, stopped), MailSeen::default());
+    while pulse.next().await.is_some() {
+        if pulse.round(outages.look_at_mail(&mut seen)).await.is_none() {
+            return;
+        }
+    }
+}
+
 /// Writes when keys were last used; once more when the service stops.
 async fn noting_uses(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(NOTE_USES_EVERY, stopped);
@@ -325,7 +352,7 @@ async fn rebuild(core: &Core) -> Result<(), ledger::StoreDown> {
 
 /// Signs the heads of logs that have grown; once more when the service stops.
 async fn checkpointing(core: Core, checkpoints: Checkpoints, stopped: watch::Receiver<()>) {
-    let mut seen = Seen::default();
+    let mut seen = checkpoints::Seen::default();
     let mut pulse = Pulse::new(CHECKPOINT_EVERY, stopped);
     loop {
         let next = pulse.next().await;

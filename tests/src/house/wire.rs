@@ -27,6 +27,7 @@ pub struct Wire {
 
 #[derive(Debug)]
 struct State {
+    unanswered: AtomicUsize,
     cuts: watch::Sender<u64>,
     to_swallow: AtomicUsize,
     swallowed: AtomicUsize,
@@ -35,10 +36,16 @@ struct State {
 impl Wire {
     /// Lays a wire in front of this cluster.
     pub async fn before(cluster: &Cluster) -> Self {
+        Self::dead_for(cluster, 0).await
+    }
+
+    /// Lays a wire that is dead for so many connections: each of them is closed at once.
+    pub async fn dead_for(cluster: &Cluster, connections: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (to_swallow, swallowed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let state = Arc::new(State { cuts: watch::Sender::new(0), to_swallow, swallowed });
+        let (unanswered, cuts) = (AtomicUsize::new(connections), watch::Sender::new(0));
+        let state = Arc::new(State { unanswered, cuts, to_swallow, swallowed });
         let server = (cluster.host.clone(), cluster.port);
         tokio::spawn(accept(listener, server, Arc::clone(&state)));
         let host = "127.0.0.1".to_owned();
@@ -55,6 +62,11 @@ impl Wire {
         self.state.to_swallow.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// For how many connections it is dead still.
+    pub fn unanswered(&self) -> usize {
+        self.state.unanswered.load(Ordering::SeqCst)
+    }
+
     /// How many answers were swallowed.
     pub fn swallowed(&self) -> usize {
         self.state.swallowed.load(Ordering::SeqCst)
@@ -62,6 +74,12 @@ impl Wire {
 }
 
 impl State {
+    /// Whether this connection is one of those that are not answered.
+    fn is_dead(&self) -> bool {
+        let take = |left: usize| left.checked_sub(1);
+        self.unanswered.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
+    }
+
     /// Whether this part of an answer goes no further.
     fn swallows(&self, part: &[u8]) -> bool {
         let has_commit = part.windows(COMMITTED.len()).any(|window| window == COMMITTED);
@@ -75,6 +93,9 @@ impl State {
 
 async fn accept(listener: TcpListener, server: (String, u16), state: Arc<State>) {
     while let Ok((client, _)) = listener.accept().await {
+        if state.is_dead() {
+            continue;
+        }
         // Nobody behind the wire: the connection ends at once.
         let Ok(server) = TcpStream::connect((server.0.as_str(), server.1)).await else { continue };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));

@@ -18,7 +18,7 @@ use super::{
     rights::{self, Want},
     session::Access,
 };
-use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
+use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps, connector::remedied};
 
 /// One question to the database, answered with true or false.
 struct Question {
@@ -171,7 +171,7 @@ impl Governed {
             Err(SessionError::Connect(ConnectError::Shared)) => {
                 return vec![pass(&login), shared(&connections)];
             }
-            Err(error) => return vec![fail(&login, error.fault().message)],
+            Err(error) => return vec![fail(&login, remedied(&error.fault()))],
         };
         let mut lines = vec![pass(&login)];
         for question in questions {

@@ -21,7 +21,7 @@ use super::{
     session::{Access, Login, Pace, Session},
     setup::needs,
 };
-use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
+use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps, connector::remedied};
 
 const TEMPLATE: &str = include_str!("publish.sql");
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
@@ -106,7 +106,7 @@ pub(crate) async fn coverage(
     let session = match open(&config, blueprint, deps).await? {
         Ok(session) => session,
         Err(error) => {
-            let checks = vec![fail(&login, error.fault().message)];
+            let checks = vec![fail(&login, remedied(&error.fault()))];
             let slot = named.clone();
             let (tables, script) = (Vec::new(), None);
             return Ok(Coverage { publication: named, slot, checks, tables, script });

@@ -178,10 +178,6 @@ impl Governed {
     fn note_reached(&self, fault: Option<Fault>) {
         let now = fault.map(|fault| (Instant::now(), fault));
         let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (None, Some((_, fault))) = (&*unreached, &now) {
-            let connector = &self.named.0;
-            tracing::warn!(connector, error = fault.message, "a governed database is out of reach");
-        }
         *unreached = now;
     }
 

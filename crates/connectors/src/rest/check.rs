@@ -21,7 +21,7 @@ use super::{
     reach,
     target::target,
 };
-use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
+use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps, connector::remedied};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const SMALL: usize = 64 * 1024;
@@ -81,7 +81,7 @@ impl Api {
         let until = Instant::now() + LIMIT;
         let proof = match self.proof(until).await {
             Ok(proof) => proof,
-            Err(fault) => return vec![line(NAME, CheckState::Fail, &fault.message)],
+            Err(fault) => return vec![line(NAME, CheckState::Fail, &remedied(&fault))],
         };
         let Some(path) = &config.check_path else {
             return match self.identity {
@@ -100,8 +100,9 @@ impl Api {
         match self.send((Method::GET, &path), asked, (&limits, Reuse::Fresh)).await {
             Ok(answer) if answer.status.is_success() => vec![line(NAME, CheckState::Pass, "")],
             Ok(answer) => {
-                let fault = of_status(answer.status.as_u16());
-                vec![line(NAME, CheckState::Fail, &format!("{} to `check_path`", fault.message))]
+                let mut fault = of_status(answer.status.as_u16());
+                fault.message.push_str(" to `check_path`");
+                vec![line(NAME, CheckState::Fail, &remedied(&fault))]
             }
             Err(error) => vec![line(NAME, CheckState::Fail, &of_upstream(&error).message)],
         }

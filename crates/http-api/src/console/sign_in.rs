@@ -13,6 +13,7 @@ use crate::{
     access::{Anyone, Person},
     app::App,
     handlers::{sessions, sign_in as handlers},
+    health::Mail,
     refusal::{Answer, CallError},
     wire::next::{JoinPage, is_page, next_in, orgs_page},
 };
@@ -61,10 +62,20 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         ("email", email.as_ref().map(Address::as_str).into()),
         ("next", next.into()),
         ("joins", joins.into()),
+        ("mail", mail(&app).into()),
         ("problem", problem),
     ]);
     let reply = page(&app, "auth/login.html", Referrer::Nobody, &shown)?;
     Ok(handlers::of_known_browser(&app, &call, reply)?)
+}
+
+/// Whether mails leave, as a page has it.
+fn mail(app: &App) -> &'static str {
+    match app.health.mail() {
+        Mail::Off => "off",
+        Mail::Stuck => "stuck",
+        Mail::Leaves => "leaves",
+    }
 }
 
 /// The name of the org that this invitation is to, which its mail has, too; nothing of a text that
@@ -108,8 +119,12 @@ fn carried_on(call: &Call) -> String {
 /// Opening a link does nothing: programs that look at mails open them, too.
 pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let (step, proof) = step(&app, &call).await?;
-    let shown =
-        shown([("step", step.into()), ("proof", proof.into()), ("problem", problem(&call))]);
+    let shown = shown([
+        ("step", step.into()),
+        ("proof", proof.into()),
+        ("mail", mail(&app).into()),
+        ("problem", problem(&call)),
+    ]);
     Ok(page(&app, "auth/confirm.html", Referrer::Nobody, &shown)?)
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     access::Viewer,
     app::App,
+    health::OutOfReach,
     refusal::CallError,
     wire::{figures::BudgetUseView, ledger::chain_check, policies::ProposalView},
 };
@@ -25,6 +26,8 @@ use crate::{
 pub(super) const MOST: usize = 8;
 /// How long before its end an approval counts as about to expire.
 const SOON: Duration = Duration::from_mins(10);
+/// So many connectors that are out of reach are shown: one host that is away may be behind all of them.
+const LOST: usize = 3;
 /// So many of the newest checks of logs are looked through.
 const CHECKS: usize = 20;
 /// So many connectors are looked at, and so many of the newest events of their change logs.
@@ -39,6 +42,7 @@ const AMENDED: usize = 100;
 enum Kind {
     ChainBroken,
     OrgStopped,
+    ConnectorUnreachable,
     SlotInvalidated,
     SlotLagging,
     Mismatch,
@@ -70,6 +74,9 @@ impl App {
         }
         if let Some(stop) = snapshot.org().and_then(|org| org.stop.as_ref()) {
             add(Kind::OrgStopped, json!(stop));
+        }
+        for lost in self.health.out_of_reach(caller.org()).into_iter().take(LOST) {
+            add(Kind::ConnectorUnreachable, out_of_reach(&lost));
         }
         let (mut invalidated, mut lagging) = (Vec::new(), Vec::new());
         for (kind, data) in self.slots(caller).await? {
@@ -182,6 +189,11 @@ fn slot(connector: &Connector, entry: &Entry) -> Value {
         "cause": object.get("cause"),
         "at": entry.event.created_at,
     })
+}
+
+fn out_of_reach(lost: &OutOfReach) -> Value {
+    let OutOfReach { connector, name, code, message } = lost;
+    json!({ "connector": connector, "name": name, "code": code, "message": message })
 }
 
 fn mismatch(action: &Action) -> Value {

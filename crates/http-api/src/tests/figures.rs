@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use act::{Act, ActError, By, Record};
 use ledger::Snapshot;
-use model::{ActionId, Clock, DeedId, EventType, Verdict};
+use model::{ActionId, Clock, DeedId, EventType, ExecutionErrorCode, Verdict};
 use serde_json::{Value, json};
 use testkit::{Scribe, sample};
 
 use super::house::{House, request};
+use crate::OutOfReach;
 
 /// A house in which one refund was made, one waits and one call was denied, a minute past noon.
 async fn busy() -> House {
@@ -331,6 +332,22 @@ async fn what_wants_an_eye_comes_the_gravest_first_and_eight_at_most() {
     assert_eq!(found, (&json!("slot_invalidated"), &json!("depot"), &json!("mismatch")));
     slot_is(&house, &depot, EventType::WitnessSlotRecovered, "streaming").await;
     assert_eq!(kinds().await[0]["kind"], "mismatch");
+    let lost = OutOfReach {
+        connector: depot.parse().unwrap(),
+        name: "depot".parse().unwrap(),
+        code: ExecutionErrorCode::ConnectorAuthFailed.into(),
+        message: "no login".to_owned(),
+    };
+    // What another org calls through is nothing to this one.
+    let another = "org_00000000000000000000000000".parse().unwrap();
+    *house.probe.lost.lock().unwrap() = vec![(another, lost.clone())];
+    assert_eq!(kinds().await[0]["kind"], "mismatch");
+    *house.probe.lost.lock().unwrap() = vec![(house.org, lost)];
+    let told = json!({
+        "connector": depot, "name": "depot", "code": "connector_auth_failed", "message": "no login",
+    });
+    let items = kinds().await;
+    assert_eq!(items[0], json!({ "kind": "connector_unreachable", "data": told }));
     let reason = json!({ "reason": "A drill." });
     house.send(request("POST", "/v1/org/stop", &house.org_key, &[], Some(reason))).await;
     let items = kinds().await;

@@ -51,12 +51,25 @@ budgets:
 "#;
 
 /// A probe that says what the test tells it to.
-pub(super) struct Told(pub(super) Mutex<Condition>);
+pub(super) struct Told {
+    pub(super) database: Mutex<Condition>,
+    pub(super) mail: Mutex<Mail>,
+    pub(super) lost: Mutex<Vec<(OrgId, OutOfReach)>>,
+}
 
 #[async_trait]
 impl Probe for Told {
     async fn checks(&self) -> Vec<Check> {
-        vec![Check { name: "database", condition: *self.0.lock().unwrap() }]
+        vec![Check { name: "database", condition: *self.database.lock().unwrap() }]
+    }
+
+    fn mail(&self) -> Mail {
+        *self.mail.lock().unwrap()
+    }
+
+    fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
+        let lost = self.lost.lock().unwrap();
+        lost.iter().filter(|(of, _)| *of == org).map(|(_, lost)| lost.clone()).collect()
     }
 }
 
@@ -228,7 +241,11 @@ impl House {
             (holder(&operator, "support").await, holder(&operator, "other").await);
         let org_key = org_key(&operator, Scope::Admin).await;
         let (control, lifecycle) = Control::new();
-        let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
+        let probe = Arc::new(Told {
+            database: Mutex::new(Condition::Ok),
+            mail: Mutex::new(Mail::Leaves),
+            lost: Mutex::default(),
+        });
         let store = Arc::clone(&fixture.store);
         let town = people::Town::of(&fixture);
         let router = service(Parts {

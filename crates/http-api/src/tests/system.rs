@@ -13,13 +13,13 @@ async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
     let house = House::new().await;
     let look = async || house.get("/v1/health", "").await;
     assert_eq!((look().await.status, look().await.body["status"].as_str()), (200, Some("ok")));
-    *house.probe.0.lock().unwrap() = Condition::Down;
+    *house.probe.database.lock().unwrap() = Condition::Down;
     assert_eq!(look().await.status, 200);
     tokio::time::advance(Duration::from_secs(1)).await;
     let down = look().await;
     assert_eq!((down.status, &down.body["status"]), (503, &"down".into()));
     assert_eq!(down.body["checks"]["database"], "down");
-    *house.probe.0.lock().unwrap() = Condition::Degraded;
+    *house.probe.database.lock().unwrap() = Condition::Degraded;
     tokio::time::advance(Duration::from_secs(1)).await;
     let degraded = look().await;
     assert_eq!((degraded.status, &degraded.body["status"]), (200, &"degraded".into()));

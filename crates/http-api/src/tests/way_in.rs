@@ -15,6 +15,7 @@ use super::{
     house::{Answer, House, people::browser_key, request},
     sign_in::{ADA, code, cookies},
 };
+use crate::Mail;
 
 const PAGE: &str = "/app/approvals/apr_01k6ga3wvwd2nq7x5k9z8y6t3s";
 const OWN: [(&str, &str); 2] = [("origin", "null"), ("sec-fetch-site", "same-origin")];
@@ -72,6 +73,27 @@ async fn a_link_carries_the_address_and_an_address_alone() {
     for bad in ["no-address", "", "%22%3E%3Cscript%3E%40x.com", "a%0d%0ab%40example.com"] {
         let page = text(&house.get(&format!("/login?email={bad}"), "").await);
         assert!(!page.contains("value=") && page.contains(" autofocus"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn no_page_promises_a_mail_that_does_not_leave() {
+    let house = House::new().await;
+    let confirm = "/auth/confirm?challenge=chal_01k6ga3wvwee7g9h2j4k6m8n0p";
+    let invite = house.invite_to(house.org, "new@example.com", Role::Viewer).await;
+    let join = format!("/login?invite={}", house.link_of(invite.id));
+    for (mail, asking, typing) in [
+        (Mail::Leaves, "We email you a link and a code.", "a link and a code are on their way"),
+        (Mail::Stuck, "No mail leaves at the moment.", "Your mail has to wait"),
+        (Mail::Off, "This service sends no mail.", "no link and no code will come"),
+    ] {
+        *house.probe.mail.lock().unwrap() = mail;
+        for (path, told) in [("/login", asking), (&join, asking), (confirm, typing)] {
+            let page = text(&house.get(path, "").await);
+            assert!(page.contains(told), "{mail:?}: {told} is not in {page}");
+            assert_eq!(page.contains("on their way"), mail == Mail::Leaves && path == confirm);
+            assert_eq!(page.contains("We email you"), mail != Mail::Off && path != confirm);
+        }
     }
 }
 

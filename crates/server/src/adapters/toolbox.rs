@@ -13,14 +13,16 @@ use std::{
 };
 
 use async_trait::async_trait;
-use connectors::{BadSchema, Blueprint, BuiltinSource, Connector as Built, Deps, Registry};
+use connectors::{
+    BadSchema, Blueprint, BuiltinSource, Connector as Built, Deps, InUse, Registry, Standing,
+};
 use crypto::vault::Ring;
 use gate::{Found, Served, Toolbox};
 use ledger::{
     StoreDown,
     record::{Connector, ConnectorRef},
 };
-use model::{Clock, ConnectorId, OrgId, Timestamp, ToolName};
+use model::{Clock, ConnectorId, Fault, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
 use super::adjusted::adjusted;
@@ -175,9 +177,23 @@ impl OrgTools {
         all.drain().map(|(_, learnt)| learnt).collect()
     }
 
-    /// How many of the connectors that were used of late are out of reach.
-    pub fn out_of_reach(&self) -> usize {
-        self.registry.out_of_reach()
+    /// Those of the connectors that were used of late which are wanted, each with how it was when it
+    /// was last tried.
+    pub fn in_use(&self, wanted: impl Fn(OrgId, ConnectorId, &Standing) -> bool) -> Vec<InUse> {
+        self.registry.in_use(wanted)
+    }
+
+    /// The connectors that are out of reach, of one org or of all, and why.
+    pub fn lost(&self, of: Option<OrgId>) -> Vec<(InUse, Fault)> {
+        let is_lost = |org, _, standing: &Standing| {
+            matches!(standing, Standing::Lost(_)) && of.is_none_or(|of| of == org)
+        };
+        let lost = self.in_use(is_lost).into_iter();
+        lost.filter_map(|it| match &it.standing {
+            Standing::Lost(fault) => Some((it.clone(), fault.clone())),
+            Standing::Reached | Standing::Untried => None,
+        })
+        .collect()
     }
 
     /// The connector's tools; nothing when it cannot be used now, which the log tells.

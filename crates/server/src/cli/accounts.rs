@@ -250,6 +250,10 @@ pub enum Key {
         #[command(flatten)]
         org: InOrg,
     },
+    /// Go on with the pepper of the settings because the one that the record was written with is
+    /// lost, or a wrong one was noted. API keys, sessions and links under another are invalid
+    /// afterwards.
+    AdoptPepper,
 }
 
 /// How a list is printed: a table for people, unless it is asked for otherwise.

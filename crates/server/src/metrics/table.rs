@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, sync::atomic::Ordering::Relaxed};
 
+use connectors::InUse;
+use people::Leaving;
 use prometheus::proto::MetricType;
 use store_postgres::Pool;
 
@@ -77,6 +79,10 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_turn_queue_oldest_seconds",   GAUGE,     "",                      "How long the oldest request has been without an answer; health is `degraded` past 10.", |it, page| page.value(&[], it.backlog.oldest.as_secs_f64())),
     row("chancery_deeds_sealed_total",          COUNTER,   "",                      "Deeds that were sealed and committed.",                                            |it, page| page.count(&[], it.watched.ledger.figures().deeds.load(Relaxed))),
     row("chancery_sealing_held",                GAUGE,     "",                      "1 while the last deed that was to be sealed could not be.",                        |it, page| page.count(&[], it.watched.ledger.figures().sealing_is_held().into())),
+    row("chancery_database_up",                 GAUGE,     "",                      "0 while the control database does not answer or takes no writes, else 1.",         |it, page| page.count(&[], (!it.watched.outages.database_is_down()).into())),
+    row("chancery_mails_total",                 COUNTER,   "outcome",               "Tries to hand a mail on, by what they came to: `sent`, `put_off`, or `refused` for good. Without a way for mails there are none.", mails),
+    row("chancery_mail_up",                     GAUGE,     "",                      "0 while no mail would be taken, else 1. Without a way for mails it is not told.",  mail_up),
+    row("chancery_connectors_out_of_reach",     GAUGE,     "connector, reason",     "1 for each connector that could not be reached when it was last tried, by its id and the code that its calls fail with.", connectors_out_of_reach),
     row("chancery_database_connections",        GAUGE,     "pool, state",           "Connections to the control database, `idle` or in `use`, for `turns` and all that goes with them or for `reading`.", database_connections),
     row("chancery_database_connections_max",    GAUGE,     "pool",                  "The most connections of a pool.",                                                  |it, page| of_pools(it, page, |pool| pool.most)),
     row("chancery_database_waiting",            GAUGE,     "pool",                  "Calls that wait for a connection of a pool.",                                      |it, page| of_pools(it, page, |pool| pool.waiting)),
@@ -114,6 +120,26 @@ fn http_seconds(moment: &Moment<'_>, page: &mut Series) {
         if route.answers().next().is_some() {
             page.spread(&[("route", route.path), ("method", route.method)], &route.seconds);
         }
+    }
+}
+
+fn mails(moment: &Moment<'_>, page: &mut Series) {
+    let Some(post) = &moment.watched.outages.post else { return };
+    let Leaving { sent, put_off, refused, .. } = post.leaving();
+    for (outcome, count) in [("sent", sent), ("put_off", put_off), ("refused", refused)] {
+        page.count(&[("outcome", outcome)], count.load(Relaxed));
+    }
+}
+
+fn mail_up(moment: &Moment<'_>, page: &mut Series) {
+    if let Some(post) = &moment.watched.outages.post {
+        page.count(&[], post.leaving().trouble().is_none().into());
+    }
+}
+
+fn connectors_out_of_reach(moment: &Moment<'_>, page: &mut Series) {
+    for (InUse { id, .. }, fault) in moment.watched.outages.tools.lost(None) {
+        page.count(&[("connector", &id.to_string()), ("reason", fault.code.as_str())], 1);
     }
 }
 
@@ -171,7 +197,8 @@ pub fn metrics_markdown() -> String {
         "# Metrics\n\nMade from the table in `crates/server/src/metrics/table.rs`; do not edit \
          this page.\n\n`SERVICE_METRICS_LISTEN` names the address at which `GET /metrics` answers \
          in the text form that Prometheus reads. It asks for no credential: bind it where \
-         monitoring alone reaches it. No series names an org, an agent or a key. Counters begin \
+         monitoring alone reaches it. No series names an org, an agent or a key; a connector \
+         that is out of reach is named by its id. Counters begin \
          at zero with each process. Those of the process itself are told on Linux alone.\n\n\
          | Metric | Kind | Labels | Meaning |\n|---|---|---|---|\n",
     );

@@ -20,6 +20,7 @@ fn well() -> Found {
         workers: Condition::Ok,
         lost_connectors: 0,
         change_logs: Condition::Ok,
+        mail: Mail::Leaves,
     }
 }
 
@@ -43,8 +44,12 @@ fn nothing_odd_is_well_in_every_part() {
         "workers",
         "connectors",
         "change_logs",
+        "mail",
     ];
     assert_eq!(names, all);
+    // Without a way for mails there is nothing to judge.
+    let off = checks(Found { mail: Mail::Off, ..well() });
+    assert!(off.iter().all(|check| check.name != "mail"));
 }
 
 #[test]
@@ -61,6 +66,7 @@ fn each_part_is_degraded_by_its_own_cause() {
         (Found { workers: Degraded, ..well() }, "workers"),
         (Found { lost_connectors: 1, ..well() }, "connectors"),
         (Found { change_logs: Degraded, ..well() }, "change_logs"),
+        (Found { mail: Mail::Stuck, ..well() }, "mail"),
     ];
     for (found, part) in cases {
         assert_eq!(unwell(found), [(part, Degraded)]);

@@ -73,7 +73,7 @@ const PROD: &str = "
 - a remote database without `sslmode=require` or `sslmode=verify-full`;
 - a secret inside the YAML file;
 - a seal key file or a file with the mail server's password that everybody on the machine may read;
-- `SERVICE_MAIL_OUTBOX`, and `SERVICE_MAIL_TLS=none` for a mail server;
+- `SERVICE_MAIL_OUTBOX`, and `SERVICE_MAIL_TLS=none` for a mail server on another machine;
 - a `SERVICE_` variable that is no setting (dev warns of it).
 
 Nor does it serve from a database that would lose commits in a crash (`fsync`, `full_page_writes` or

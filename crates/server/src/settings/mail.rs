@@ -1,6 +1,6 @@
 //! How letters leave: by a server, into a folder, or not at all.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 use people::Address;
 
@@ -35,6 +35,14 @@ pub struct SmtpServer {
     pub login: Option<(String, PathBuf)>,
     /// Who letters come from.
     pub from: Address,
+}
+
+impl SmtpServer {
+    /// Whether it is named as one on this machine.
+    pub fn is_local(&self) -> bool {
+        let (host, _) = self.at.parts();
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
 }
 
 /// What protects the connection to a server that takes letters.

@@ -89,6 +89,7 @@ pub enum Tls {
 pub struct Database {
     text: Secret<String>,
     hosts: Vec<String>,
+    place: String,
     user: Option<String>,
     /// How the connection is protected.
     pub tls: Tls,
@@ -124,11 +125,13 @@ impl Database {
             _ => Tls::Optional,
         };
         let reach = if local { Reach::Local } else { Reach::Remote };
+        let place = place(&config);
         let hosts = config.get_hosts().iter().filter_map(name_of);
         let numbers = config.get_hostaddrs().iter().map(ToString::to_string);
         Some(Self {
             text: Secret::new(text.to_owned()),
             hosts: hosts.chain(numbers).collect(),
+            place,
             user: config.get_user().map(str::to_owned),
             tls,
             reach,
@@ -145,10 +148,36 @@ impl Database {
         &self.hosts
     }
 
+    /// Where the database is, as a sentence names it: hosts with their ports, and folders of sockets.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
     /// The role, if the address names one.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
+}
+
+/// The places that this address leads to. One port may be given for all of them.
+fn place(config: &tokio_postgres::Config) -> String {
+    let ports = config.get_ports();
+    let port = |at: usize| ports.get(at).or_else(|| ports.first()).copied().unwrap_or(5432);
+    let at = |host: &str, at| match host.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]:{}", port(at)),
+        Ok(IpAddr::V4(_)) | Err(_) => format!("{host}:{}", port(at)),
+    };
+    let named = config.get_hosts().iter().enumerate().map(|(number, host)| match host {
+        Host::Tcp(name) => at(name, number),
+        #[cfg(unix)]
+        Host::Unix(folder) => format!("{}/.s.PGSQL.{}", folder.display(), port(number)),
+    });
+    let mut places: Vec<_> = named.collect();
+    if places.is_empty() {
+        let numbers = config.get_hostaddrs().iter().enumerate();
+        places.extend(numbers.map(|(number, address)| at(&address.to_string(), number)));
+    }
+    places.join(", ")
 }
 
 fn name_of(host: &Host) -> Option<String> {

@@ -88,9 +88,11 @@ fn secret_files_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Pro
 fn letters_are_sent_and_protected(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let found = match &settings.mail {
         Mail::Outbox { .. } => ("SERVICE_MAIL_OUTBOX", "prod sends letters: `SERVICE_MAIL_SMTP`"),
-        Mail::Smtp(SmtpServer { tls: MailTls::None, .. }) => {
-            ("SERVICE_MAIL_TLS", "prod needs `starttls` or `implicit`")
-        }
+        Mail::Smtp(server) if server.tls == MailTls::None && !server.is_local() => (
+            "SERVICE_MAIL_TLS",
+            "prod needs `starttls` or `implicit`, but for a server on this machine, named \
+             `localhost` or by a loopback address",
+        ),
         Mail::Smtp(_) | Mail::Off => return Vec::new(),
     };
     vec![problem(found.0, found.1)]

@@ -45,7 +45,7 @@ impl Log {
 }
 
 /// The lines that were written while this was done.
-fn said(env: Environment, work: impl FnOnce()) -> Vec<String> {
+pub(super) fn said(env: Environment, work: impl FnOnce()) -> Vec<String> {
     let log = Log::new(env);
     work();
     log.lines()
@@ -72,6 +72,21 @@ async fn a_thousand_requests_that_fail_are_told_of_in_a_few_lines_and_the_rest_i
             assert!(line.contains("could not be answered"), "{lines:?}");
         }
         assert_eq!(count(env, left_out), Some(1_000), "{lines:?}");
+        for line in &lines {
+            let time = time(env, line);
+            assert!(time.get(10..11) == Some("T") && time.ends_with('Z'), "no time: {line}");
+        }
+    }
+}
+
+/// The time that stands in a line.
+fn time(env: Environment, line: &str) -> String {
+    match env {
+        Environment::Prod => {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["timestamp"].as_str().unwrap_or_default().to_owned()
+        }
+        Environment::Dev => line.split(' ').next().unwrap_or_default().to_owned(),
     }
 }
 

@@ -13,7 +13,11 @@ use std::{
 use tokio::time::Instant;
 use tracing::{Event, Level, Metadata, Subscriber, callsite::Identifier};
 use tracing_subscriber::{
-    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    fmt::{
+        FmtContext, FormatEvent, FormatFields,
+        format::Writer,
+        time::{FormatTime, SystemTime},
+    },
     registry::LookupSpan,
 };
 
@@ -73,14 +77,16 @@ impl<F> Throttled<F> {
     fn tell(&self, left_out: u64, kind: &Metadata<'_>, to: &mut Writer<'_>) -> fmt::Result {
         const WHAT: &str = "lines like the next one were left out";
         let (level, target) = (kind.level(), kind.target());
+        let mut time = String::new();
+        SystemTime.format_time(&mut Writer::new(&mut time))?;
         match self.form {
             Form::Json => {
                 let message = serde_json::json!({
-                    "level": level.as_str(), "target": target, "message": WHAT, "left_out": left_out,
+                    "timestamp": time, "level": level.as_str(), "target": target, "message": WHAT, "left_out": left_out,
                 });
                 writeln!(to, "{message}")
             }
-            Form::Text => writeln!(to, "{level} {target}: {WHAT} left_out={left_out}"),
+            Form::Text => writeln!(to, "{time} {level:>5} {target}: {WHAT} left_out={left_out}"),
         }
     }
 }

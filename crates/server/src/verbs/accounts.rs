@@ -119,6 +119,14 @@ pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
             print::line(format!("{id} is revoked"));
             Ok(Exit::Ok)
         }
+        // Being wired up was all that it takes.
+        cli::Key::AdoptPepper => {
+            print::line(
+                "the record goes on with this pepper: restart every instance with it; API keys that \
+                 were made under another have to be made anew",
+            );
+            Ok(Exit::Ok)
+        }
     }
 }
 

@@ -16,20 +16,27 @@ use crate::{
     cli,
     exit::{Exit, Failure},
     print,
-    settings::{self, Settings},
+    settings::{self, Environment, Settings},
     telemetry,
-    wire_up::{Standing, Wired, open_store, standing, store_settings, wire_up},
+    wire_up::{
+        Admitted, Standing, Wired, deployment_secrets::Pepper, open_store, standing,
+        store_settings, wire_up_with,
+    },
 };
 use report::{Report, System};
 
-/// Looks at everything and prints what it found. Whatever keeps it from looking ends in 2.
+/// Looks at everything and prints what it found. Whatever keeps it from looking ends in 2, a control
+/// database that does not answer in 6.
 pub(super) async fn run(
     config: Option<&std::path::Path>,
     what: cli::Check,
 ) -> Result<Exit, Failure> {
     let settings = load(config)?;
     telemetry::start(settings.env, settings::LogLevel::quiet());
-    let report = look(&settings).await.map_err(|failure| Failure::usage(failure.sentence))?;
+    let report = look(&settings).await.map_err(|failure| match failure.exit {
+        Exit::Unavailable => failure,
+        _ => Failure::usage(failure.sentence),
+    })?;
     if what.json {
         print::line(report.json().to_string());
     } else {
@@ -61,8 +68,16 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
             return Ok(report);
         }
     }
-    match wire_up(settings).await {
+    if let Some(pepper) = &settings.pepper
+        && Pepper::of(&store, pepper).await? == Pepper::New
+    {
+        let sentence = "the next start will note the pepper, by which it is known from then on";
+        report.not_started(CheckState::Advice, sentence.to_owned());
+        return Ok(report);
+    }
+    match wire_up_with(settings, Admitted::to_serve()).await {
         Ok(wired) => {
+            report.mail = Some(mail(&wired, settings.env).await);
             for org in orgs(&wired.core).await? {
                 let connectors = wired.core.stores.accounts.connectors(org.id).await;
                 let connectors = connectors.map_err(unread)?;
@@ -75,6 +90,24 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     }
     Ok(report)
 }
+
+/// Whether mails would be taken now.
+async fn mail(wired: &Wired, env: Environment) -> CheckLine {
+    let (state, detail) = match (&wired.post, env) {
+        (Some(post), _) => match post.check().await {
+            Ok(()) => (CheckState::Pass, String::new()),
+            Err(error) => (CheckState::Fail, format!("{error}; {MAIL}")),
+        },
+        (None, Environment::Prod) => (CheckState::Advice, NO_MAIL.to_owned()),
+        (None, Environment::Dev) => (CheckState::Pass, NO_MAIL.to_owned()),
+    };
+    CheckLine { name: "mail".to_owned(), state, detail }
+}
+
+const MAIL: &str =
+    "nobody is written to, and nobody can sign in; see \"No mail leaves\" in docs/runbook.md";
+const NO_MAIL: &str =
+    "`SERVICE_MAIL_SMTP` is not set: nobody is written to, and nobody can sign in";
 
 /// Looks at the connectors of an org alone and prints what was found.
 pub(super) async fn connectors(wired: &Wired, what: cli::CheckConnector) -> Result<Exit, Failure> {

@@ -17,7 +17,7 @@ use crate::{
     print, secrets,
     settings::{LogLevel, Settings},
     telemetry,
-    wire_up::{Strangers, Wired, open_store, seal_keys, wire_up_with},
+    wire_up::{Admitted, Strangers, Wired, open_store, seal_keys, wire_up_with},
 };
 
 /// Does what the operator asked of the seal keys.
@@ -32,10 +32,11 @@ pub(super) async fn run(config: Option<&Path>, what: Keys) -> Result<Exit, Failu
         }
     };
     let adopted = matches!(what, Keys::Activate { adopt_keys: true, .. });
-    let strangers = if adopted { Strangers::Adopted } else { Strangers::Refused };
+    let seal_keys = if adopted { Strangers::Adopted } else { Strangers::Refused };
     let settings = quiet(config)?;
     // Whatever the file has that is not registered is registered by this.
-    let wired = wire_up_with(&settings, (activation, strangers)).await?;
+    let admitted = Admitted { activation, seal_keys, ..Admitted::to_operate() };
+    let wired = wire_up_with(&settings, admitted).await?;
     let ended = act(&wired, what).await;
     wired.tasks.idle().await;
     ended?;

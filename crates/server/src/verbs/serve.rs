@@ -1,7 +1,10 @@
 //! `serve` and `migrate`: the service itself, and the schema that it stands on.
 
+use std::time::Duration;
+
 use model::causes;
 use store_postgres::MigrateError;
+use tokio::time::{Instant, sleep};
 
 use crate::{
     cli::Migrate,
@@ -11,11 +14,32 @@ use crate::{
     settings::{Environment, Mail, Settings},
     shutdown::Signals,
     telemetry,
-    wire_up::{bind_connectors, store_settings, wire_up},
+    wire_up::{Admitted, bind_connectors, open_store, store_settings, wire_up_with},
 };
+
+/// How long a start waits for a control database that does not answer, such as one that is started
+/// beside it.
+const DATABASE_COMES_WITHIN: Duration = Duration::from_secs(30);
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
     telemetry::start(settings.env, settings.log_level);
+    let env = settings.env;
+    let ended = served(settings, commit).await;
+    match (env, ended) {
+        // Whoever reads the log of a service reads its last line, too.
+        (Environment::Prod, Err(failure)) => {
+            tracing::error!("the service did not start: {failure}");
+            Ok(failure.exit)
+        }
+        (_, ended) => ended,
+    }
+}
+
+async fn served(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
+    if settings.env == Environment::Prod {
+        telemetry::log_panics();
+    }
     settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     if settings.env == Environment::Prod && settings.mail == Mail::Off {
         tracing::warn!(
@@ -30,7 +54,15 @@ pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<
     }
     let mut signals = Signals::listen().map_err(Failure::internal)?;
     let listener = bind(&settings).await?;
-    let wired = wire_up(&settings).await?;
+    // What follows registers keys and seals that, and is not cut in two.
+    tokio::select! {
+        answered = database_answers(&settings) => answered?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped before it served");
+            return Ok(Exit::Ok);
+        }
+    }
+    let wired = wire_up_with(&settings, Admitted::to_serve()).await?;
     bind_connectors(&wired.core).await?;
     let service = Service::start(wired, &settings, listener, commit)?;
     tracing::info!(address = %service.address, "serving");
@@ -41,6 +73,29 @@ pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<
     };
     service.stop(hurry).await;
     Ok(Exit::Ok)
+}
+
+/// Waits until the control database answers, where the settings name one.
+async fn database_answers(settings: &Settings) -> Result<(), Failure> {
+    let Some(database) = &settings.database else { return Ok(()) };
+    let last = Instant::now() + DATABASE_COMES_WITHIN;
+    let mut is_told = false;
+    loop {
+        let failure = match open_store(settings, database).await {
+            Err(failure) if failure.exit == Exit::Unavailable => failure,
+            ended => return ended.map(drop),
+        };
+        if Instant::now() >= last {
+            let sentence =
+                format!("waited {DATABASE_COMES_WITHIN:?} for nothing: {}", failure.sentence);
+            return Err(Failure { sentence, ..failure });
+        }
+        if !is_told {
+            tracing::warn!("waits up to {DATABASE_COMES_WITHIN:?}: {failure}");
+            is_told = true;
+        }
+        sleep(ASK_AGAIN_AFTER).await;
+    }
 }
 
 pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, Failure> {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use crypto::Secret;
-use egress::Egress;
+use egress::{Egress, PrivateNetworks, Rules};
 use mail::{Authorities, Limits, Login, Outbox, Protection, Relay, Sender, Smtp};
 use people::{Address, mail::Mailer};
 use zeroize::Zeroizing;
@@ -35,9 +35,17 @@ pub(super) fn mailer(
         }
         Mail::Smtp(server) => {
             let relay = relay(server, place)?;
-            Ok(Some(Arc::new(Smtp::new(relay, egress.clone(), sender(&server.from)?))))
+            let egress = if server.is_local() { to_this_machine()? } else { egress.clone() };
+            Ok(Some(Arc::new(Smtp::new(relay, egress, sender(&server.from)?))))
         }
     }
+}
+
+/// The way to a server of letters that the operator runs on this machine. Connectors and webhooks
+/// never go it.
+fn to_this_machine() -> Result<Egress, Failure> {
+    let rules = Rules { private_networks: PrivateNetworks::Allowed, ..Rules::default() };
+    Egress::new(rules).map_err(Failure::internal)
 }
 
 fn relay(server: &SmtpServer, hello: &str) -> Result<Relay, Failure> {

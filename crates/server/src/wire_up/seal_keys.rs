@@ -3,19 +3,25 @@
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
-use admin::{SealKeyActivation, SealKeyStore};
+use admin::SealKeyStore;
 use deed::{SealKey, SealKeys, Sealer};
 use model::{Timestamp, causes};
 use zeroize::Zeroizing;
 
-use crate::{core::Stores, exit::Failure, settings::Settings};
+use super::Admitted;
+use crate::{
+    core::{Core, Stores},
+    exit::Failure,
+    settings::Settings,
+};
 
-/// What becomes of a seal key file none of whose keys is registered while others are.
+/// What becomes of secrets that are not those of the record: a seal key file none of whose keys is
+/// registered while others are, another pepper, a vault without the keys that are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strangers {
-    /// It is refused: a wrong file would be published for good.
+    /// They are refused: wrong seal keys would be published for good.
     Refused,
-    /// Its keys are registered; the operator says that the others are lost.
+    /// They are taken; the operator says that the others are lost.
     Adopted,
 }
 
@@ -34,7 +40,7 @@ pub(crate) enum Standing {
 pub(crate) async fn load(
     file: &Path,
     stores: &Stores,
-    (now, activation, strangers): (Timestamp, SealKeyActivation, Strangers),
+    (now, Admitted { activation, seal_keys: strangers, .. }): (Timestamp, Admitted),
 ) -> Result<(Sealer, Vec<SealKey>), Failure> {
     let keys = read(file)?;
     let store = stores.accounts.as_ref();
@@ -58,6 +64,15 @@ pub(crate) async fn load(
 /// Registers keys for good.
 pub(crate) async fn register(stores: &Stores, new: &[SealKey]) -> Result<(), Failure> {
     admin::put_seal_keys(stores.accounts.as_ref(), new).await.map_err(unusable)
+}
+
+/// Registers keys for good, and seals that.
+pub(super) async fn register_and_seal(core: &Core, new: Vec<SealKey>) -> Result<(), Failure> {
+    register(&core.stores, &new).await?;
+    for key in new {
+        core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
+    }
+    Ok(())
 }
 
 fn unusable(error: admin::SealKeyError) -> Failure {

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tool::{Estimate, Run, Settled, Tool};
 
 use super::world::{LIMIT, action, deps, failed, read_tool, write_tool};
-use crate::{Blueprint, BuildError, Credential, Registry, postgres::KIND};
+use crate::{Blueprint, BuildError, Credential, InUse, Registry, Standing, postgres::KIND};
 
 /// A connector at a port where nobody listens.
 fn nobody_there() -> Blueprint {
@@ -54,7 +54,12 @@ async fn run(tool: &dyn Tool, args: &Value) -> Outcome {
 async fn comes_to(blueprint: &Blueprint, code: &str) {
     let registry = Registry::new(deps(PrivateNetworks::Allowed));
     let connector = registry.get_or_build(blueprint).await.unwrap();
-    assert_eq!((registry.out_of_reach(), connector.learnt().len()), (1, 0));
+    let in_use = registry.in_use(|_, _, _| true);
+    let [InUse { org, id, name, standing: Standing::Lost(fault) }] = in_use.as_slice() else {
+        panic!("{in_use:?}")
+    };
+    assert_eq!((*org, *id, name), (blueprint.org, blueprint.id, &blueprint.name));
+    assert_eq!((fault.code.as_str(), connector.learnt().len()), (code, 0));
     let tools = connector.tools();
     let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.to_string()).collect();
     assert_eq!(names, ["shop.read", "shop.add"]);

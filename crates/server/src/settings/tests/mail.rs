@@ -59,6 +59,20 @@ fn prod_sends_letters_under_tls_with_a_password_that_is_its_own() {
     assert!(found.contains("`SERVICE_MAIL_TLS`"), "{found}");
     assert!(found.contains("`SERVICE_MAIL_PASSWORD_FILE`"), "{found}");
     std::fs::remove_file(path).unwrap();
+    // One on this machine may do without TLS; a private network is another machine.
+    for (place, is_taken) in [
+        ("localhost:25", true),
+        ("127.0.0.1:25", true),
+        ("[::1]:25", true),
+        ("10.0.0.1:25", false),
+        ("localhost.example.com:25", false),
+    ] {
+        let relay = prod()
+            .with("SERVICE_MAIL_SMTP", place)
+            .with("SERVICE_MAIL_FROM", "chancery@example.com")
+            .with("SERVICE_MAIL_TLS", "none");
+        assert_eq!(load(&relay).is_ok(), is_taken, "{place}");
+    }
     let outbox = prod().with("SERVICE_MAIL_OUTBOX", "letters");
     assert!(problems(&outbox).concat().starts_with("`SERVICE_MAIL_OUTBOX`"));
 }

@@ -115,3 +115,17 @@ fn a_list_or_a_section_in_place_of_one_value_is_refused() {
         assert!(problems.iter().all(|problem| problem.setting.contains('.')), "{problems:?}");
     }
 }
+
+#[test]
+fn a_database_is_named_by_where_it_is_and_never_by_its_password() {
+    for (url, place) in [
+        ("postgres://app:s3cret@db.internal/chancery", "db.internal:5432"),
+        ("postgres://app@10.0.0.1:6432/chancery", "10.0.0.1:6432"),
+        ("postgres://app@[::1]:6432/chancery", "[::1]:6432"),
+        ("postgres://app@one:1,two:2/chancery", "one:1, two:2"),
+        ("postgres://app@/chancery?host=/run/postgresql", "/run/postgresql/.s.PGSQL.5432"),
+        ("postgres://app@/chancery?hostaddr=10.0.0.2", "10.0.0.2:5432"),
+    ] {
+        assert_eq!(Database::parse(url).expect(url).place(), place);
+    }
+}

@@ -13,6 +13,8 @@ pub(super) struct Report {
     record: Vec<Finding>,
     /// What a start of the service would say, if it is more than nothing.
     start: Option<(CheckState, String)>,
+    /// Whether mails would be taken now; `None` where that was not looked at.
+    pub(super) mail: Option<CheckLine>,
     /// The partitions of the past that are away, and were not looked at.
     pub(super) away: Vec<Part>,
     /// The governed systems.
@@ -35,7 +37,7 @@ pub(super) struct System {
 impl Report {
     /// The report of a record, before anything else was looked at.
     pub(super) fn of(record: Vec<Finding>) -> Self {
-        Self { record, start: None, away: Vec::new(), systems: Vec::new() }
+        Self { record, start: None, mail: None, away: Vec::new(), systems: Vec::new() }
     }
 
     /// Notes why the service was not put together, so that no system was looked at.
@@ -47,7 +49,8 @@ impl Report {
     pub(super) fn exit(&self) -> Exit {
         let record = self.record.iter().any(|finding| finding.violations > 0);
         let start = self.start.as_ref().is_some_and(|(state, _)| *state == CheckState::Fail);
-        if record || start { Exit::FoundBad } else { exit_of(&self.systems) }
+        let mail = self.mail.as_ref().is_some_and(|line| line.state == CheckState::Fail);
+        if record || start || mail { Exit::FoundBad } else { exit_of(&self.systems) }
     }
 
     /// The lines for a person.
@@ -71,6 +74,7 @@ impl Report {
             Some((state, sentence)) => format!("{}  start  {sentence}", word(*state)),
             None => "ok    settings, seal keys and checkpoints".to_owned(),
         });
+        lines.extend(self.mail.iter().map(line_of));
         lines.extend(lines_of(&self.systems));
         lines
     }
@@ -92,6 +96,7 @@ impl Report {
             "record": record.collect::<Vec<_>>(),
             "away": self.away.iter().map(away).collect::<Vec<_>>(),
             "start": start,
+            "mail": self.mail.as_ref().map(line_json),
             "systems": systems_json(&self.systems),
         })
     }
@@ -108,9 +113,7 @@ pub(super) fn lines_of(systems: &[System]) -> Vec<String> {
     let mut lines = Vec::new();
     for System { org, id, name, lines: found } in systems {
         lines.push(format!("\n{name} {id}, of org {org}"));
-        let line =
-            |line: &CheckLine| format!("{}  {}  {}", word(line.state), line.name, line.detail);
-        lines.extend(found.iter().map(|found| line(found).trim_end().to_owned()));
+        lines.extend(found.iter().map(line_of));
     }
     lines
 }
@@ -118,17 +121,19 @@ pub(super) fn lines_of(systems: &[System]) -> Vec<String> {
 /// The same as JSON.
 pub(super) fn systems_json(systems: &[System]) -> Vec<Value> {
     let systems = systems.iter().map(|System { org, id, name, lines }| {
-        let line = |line: &CheckLine| {
-            json!({
-                "name": line.name,
-                "state": word(line.state).trim().to_ascii_lowercase(),
-                "detail": line.detail,
-            })
-        };
-        let lines: Vec<_> = lines.iter().map(line).collect();
+        let lines: Vec<_> = lines.iter().map(line_json).collect();
         json!({ "org": org, "connector": id, "name": name, "lines": lines })
     });
     systems.collect()
+}
+
+fn line_of(CheckLine { name, state, detail }: &CheckLine) -> String {
+    format!("{}  {name}  {detail}", word(*state)).trim_end().to_owned()
+}
+
+fn line_json(CheckLine { name, state, detail }: &CheckLine) -> Value {
+    let state = word(*state).trim().to_ascii_lowercase();
+    json!({ "name": name, "state": state, "detail": detail })
 }
 
 fn away(part: &Part) -> Value {
