@@ -80,8 +80,8 @@ async fn mails_that_do_not_leave_are_told_everywhere_until_they_do() {
     until("mails leave", async || health().await["checks"]["mail"] == "ok").await;
     page(service.metrics().await, "chancery_mail_up 1\n");
     let lines = || {
-        let (log, told) = (service.log(), |line: &&str| line.contains("server::outages"));
-        log.lines().filter(told).map(str::to_owned).collect::<Vec<_>>()
+        let told = |line: &&str| line.contains("server::outages") && line.contains("mail");
+        service.log().lines().filter(told).map(str::to_owned).collect::<Vec<_>>()
     };
     until("it is told", async || lines().len() == 2).await;
     let [gone, back] = &lines()[..] else { panic!("{}", service.log()) };

@@ -59,8 +59,10 @@ impl PostgresStore {
         let sql = "insert into pepper (id, mac, noted_at) values (1, $1, $2)
             on conflict (id) do nothing";
         let call = Call::new(sql).with(&mac[..]).with(system_time(now));
-        self.database.ask_one("note the mark of the pepper", call).await?;
-        Ok(self.pepper().await?.unwrap_or(*mac))
+        let attempt = "note the mark of the pepper";
+        self.database.ask_one(attempt, call).await?;
+        let stands = self.pepper().await?;
+        stands.ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))
     }
 
     /// Puts this MAC in the place of the one that was noted.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What becomes of secrets that are not those of the record: a seal key file none of whose keys is
-/// registered while others are, another pepper, a vault without the keys that are in use.
+/// registered while others are, and another pepper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strangers {
     /// They are refused: wrong seal keys would be published for good.
