@@ -75,6 +75,9 @@ pub(crate) enum Verb {
         #[arg(long)]
         yes: bool,
     },
+    /// Replay each statement that the tests send to the control database on a Citus cluster of its own,
+    /// and tell which of them it does not take.
+    Citus(Citus),
     /// Pack the crates for programs of others as they would be published, and build the packages.
     Publish(Publish),
     /// Build the service as it is handed out: a binary, its debug information apart, a bill of
@@ -148,6 +151,14 @@ pub(crate) struct Fuzz {
     /// How long each target runs.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) seconds: u32,
+}
+
+/// What the Citus cluster is made of.
+#[derive(Debug, Args)]
+pub(crate) struct Citus {
+    /// The folder of the programs of a PostgreSQL server that has the extension `citus`.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) bin_folder: PathBuf,
 }
 
 /// What is published, and how far.

@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod citus;
 mod cli;
 mod conformance;
 mod dist;
@@ -63,6 +64,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Soak(request) => trials::soak(&workspace, &request),
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
+        Verb::Citus(request) => citus::run(&workspace, &request),
         Verb::Publish(request) => publish::run(&workspace, &request),
         Verb::Dist(request) => dist::run(&workspace, &request),
         Verb::Tools => tools::install(&workspace),

@@ -28,6 +28,8 @@ use owner::Owner;
 pub(crate) struct Launcher {
     binaries: Binaries,
     owner: Owner,
+    /// What its servers are set to beside what every server is.
+    settings: &'static str,
 }
 
 /// Where clusters are put.
@@ -48,7 +50,18 @@ impl Launcher {
         };
         // After the installation, which may have made the better account.
         let owner = Owner::find()?;
-        Ok(Self { binaries, owner })
+        Ok(Self { binaries, owner, settings: "" })
+    }
+
+    /// Takes the binaries in this folder, which must hold these programs as well.
+    pub(crate) fn of(folder: &Path, programs: &[&str]) -> Result<Self> {
+        let binaries = Binaries::of(folder, programs)?;
+        Ok(Self { binaries, owner: Owner::find()?, settings: "" })
+    }
+
+    /// The same with these lines in the settings of the servers that it starts.
+    pub(crate) fn with_settings(&self, settings: &'static str) -> Self {
+        Self { settings, ..self.clone() }
     }
 
     /// The folder of the server's binaries.
@@ -85,9 +98,7 @@ impl Launcher {
         let gate = open_lock(&runs.join("gate"))?;
         gate.lock().map_err(Failure::on("lock", &runs))?;
         self.sweep(&runs)?;
-        let folder = runs.join(std::process::id().to_string());
-        let lock = take_lock(&folder.with_extension("lock"))?
-            .ok_or_else(|| Failure::because(format!("`{}` is in use", folder.display())))?;
+        let (folder, lock) = unused(&runs)?;
         Cluster::throw_away(self.clone(), folder, checkpoints, lock)
     }
 
@@ -148,6 +159,18 @@ pub(crate) fn take_lock(path: &Path) -> Result<Option<File>> {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(source)) => Err(Failure::on("lock", path)(source)),
+    }
+}
+
+/// The first folder of this process that none of its clusters is in, and its lock.
+fn unused(runs: &Path) -> Result<(PathBuf, File)> {
+    let mut number = 0;
+    loop {
+        let folder = runs.join(format!("{}-{number}", std::process::id()));
+        if let Some(lock) = take_lock(&folder.with_extension("lock"))? {
+            return Ok((folder, lock));
+        }
+        number += 1;
     }
 }
 

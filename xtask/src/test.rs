@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::Result;
-use crate::pg::{Checkpoints, Consent, Launcher, Place};
+use crate::pg::{Checkpoints, Cluster, Consent, Launcher, Place};
 use crate::process;
 use crate::steps::{self, Step};
 use crate::tools;
@@ -104,7 +104,7 @@ fn built_outside(workspace: &Workspace, arguments: &[&str]) -> Command {
 }
 
 /// Where the throwaway clusters of tests are put.
-fn of_tests(workspace: &Workspace) -> Place {
+pub(crate) fn of_tests(workspace: &Workspace) -> Place {
     Place::of_tests(workspace.root().join(".chancery"))
 }
 
@@ -122,9 +122,17 @@ pub(crate) fn on_a_cluster(
         Checkpoints::Usual => Place::Checkout(workspace.root().join(".chancery")),
     };
     let cluster = launcher.throwaway(&place, checkpoints)?;
+    run(name_cluster(command, launcher, &cluster))
+}
+
+/// Tells the tests which cluster is theirs, and where its programs are.
+pub(crate) fn name_cluster<'a>(
+    command: &'a mut Command,
+    launcher: &Launcher,
+    cluster: &Cluster,
+) -> &'a mut Command {
     command.env("CHANCERY_TEST_POSTGRES", cluster.url());
-    command.env("CHANCERY_PG_BIN", launcher.folder());
-    run(command)
+    command.env("CHANCERY_PG_BIN", launcher.folder())
 }
 
 /// Tells the tests where the published data is, or the person which suites will be left out.

@@ -26,6 +26,14 @@ fn other_verbs_keep_their_words() {
 }
 
 #[test]
+fn citus_takes_the_folder_that_it_cannot_do_without() {
+    let (verb, _) = parsed("xtask citus --bin-folder /opt/citus/bin");
+    let Verb::Citus(Citus { bin_folder }) = verb else { panic!("another verb: {verb:?}") };
+    assert_eq!(bin_folder, PathBuf::from("/opt/citus/bin"));
+    assert!(Cli::try_parse_from(["xtask", "citus"]).is_err());
+}
+
+#[test]
 fn the_names_of_before_are_still_taken() {
     assert!(matches!(parsed("xtask check").0, Verb::Gate { yes: false }));
     assert!(matches!(

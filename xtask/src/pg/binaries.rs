@@ -48,6 +48,25 @@ impl Binaries {
         Ok(on_path.or_else(Self::newest_usual))
     }
 
+    /// The binaries in this folder, which must hold these programs as well.
+    pub(crate) fn of(folder: &Path, programs: &[&str]) -> Result<Self> {
+        let is_lacking = |program: &&&str| !folder.join(program).is_file();
+        let lacking: Vec<_> = PROGRAMS.iter().chain(programs).filter(is_lacking).copied().collect();
+        if !lacking.is_empty() {
+            return Err(Failure::because(format!(
+                "`{}` lacks `{}`; name the folder of the programs of a PostgreSQL server",
+                folder.display(),
+                lacking.join("`, `")
+            )));
+        }
+        Self::serving(folder).ok_or_else(|| {
+            Failure::because(format!(
+                "`{}` holds no PostgreSQL of version {OLDEST_MAJOR} or newer that runs here",
+                folder.display()
+            ))
+        })
+    }
+
     /// The command for one of the programs in the folder.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)

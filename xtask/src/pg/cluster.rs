@@ -54,7 +54,34 @@ impl Cluster {
 
     /// The URL under which the superuser reaches the server's first database.
     pub(crate) fn url(&self) -> String {
-        format!("postgres://postgres:{}@127.0.0.1:{}/postgres", self.password, self.port)
+        self.url_of("postgres", &self.password, "postgres")
+    }
+
+    /// The URL under which this role reaches this database.
+    pub(crate) fn url_of(&self, role: &str, password: &str, database: &str) -> String {
+        format!("postgres://{role}:{password}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// The password that the superuser was made with.
+    pub(crate) fn password(&self) -> &str {
+        &self.password
+    }
+
+    /// The port that the server listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder that the server calls its data.
+    pub(crate) fn data(&self) -> PathBuf {
+        data::data_folder(&self.folder)
+    }
+
+    /// Lets the server log in elsewhere with these passwords, which are lines of a `.pgpass`.
+    pub(crate) fn let_log_in(&self, passwords: &str) -> Result<()> {
+        let file = data::logins_file(&self.folder);
+        files::write_private(&file, passwords)?;
+        self.launcher.owner.own(&file)
     }
 
     /// Leaves everything as a kill of this process would: the server runs and the lock is free.

@@ -20,6 +20,11 @@ pub(crate) fn password_file(folder: &Path) -> PathBuf {
     folder.join("password")
 }
 
+/// The file of the passwords under which the server itself logs in elsewhere.
+pub(crate) fn logins_file(folder: &Path) -> PathBuf {
+    folder.join("logins")
+}
+
 /// The file of the settings that differ from the server's own.
 pub(crate) fn settings_file(folder: &Path) -> PathBuf {
     data_folder(folder).join("service.conf")
@@ -63,7 +68,8 @@ pub(crate) fn write_settings(
     port: u16,
     checkpoints: Checkpoints,
 ) -> Result<()> {
-    files::write_private(file, &settings(port, checkpoints))?;
+    let settings = settings(port, checkpoints) + launcher.settings;
+    files::write_private(file, &settings)?;
     launcher.owner.own(file)
 }
 

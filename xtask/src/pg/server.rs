@@ -135,6 +135,8 @@ impl Server<'_> {
         let launcher = self.launcher;
         let mut command = launcher.owner.command(launcher.binaries.program("pg_ctl"));
         command.args([verb, "--silent", "--pgdata"]).arg(data::data_folder(self.folder));
+        // Read at each login, so that the file may be written while the server runs.
+        command.env("PGPASSFILE", data::logins_file(self.folder));
         command
     }
 }

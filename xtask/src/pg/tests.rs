@@ -8,7 +8,7 @@ fn launcher() -> Option<Launcher> {
         eprintln!("left out: no PostgreSQL on this machine");
         return None;
     };
-    Some(Launcher { binaries, owner: Owner::find().unwrap() })
+    Some(Launcher { binaries, owner: Owner::find().unwrap(), settings: "" })
 }
 
 /// A folder that every account can reach, gone at the end of the test with the server in it.
@@ -33,11 +33,6 @@ impl Drop for Scratch {
     }
 }
 
-fn port(cluster: &Cluster) -> u16 {
-    let url = cluster.url();
-    url.rsplit_once(':').unwrap().1.trim_end_matches("/postgres").parse().unwrap()
-}
-
 fn answers(port: u16) -> bool {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
@@ -47,7 +42,7 @@ fn a_kept_cluster_survives_its_runs_and_a_killed_one() {
     let Some(launcher) = launcher() else { return };
     let scratch = Scratch::new("kept");
     let first = launcher.kept(&scratch.place()).unwrap();
-    let (url, first_port) = (first.url(), port(&first));
+    let (url, first_port) = (first.url(), first.port());
     assert!(answers(first_port));
     // A killed run stops nothing: the next one finds the server running.
     first.abandon();
@@ -57,7 +52,7 @@ fn a_kept_cluster_survives_its_runs_and_a_killed_one() {
     assert!(!answers(first_port), "what was adopted is stopped as well");
     let squatter = TcpListener::bind((Ipv4Addr::LOCALHOST, first_port)).unwrap();
     let moved = launcher.kept(&scratch.place()).unwrap();
-    assert_ne!(port(&moved), first_port, "a taken port is left to whoever has it");
+    assert_ne!(moved.port(), first_port, "a taken port is left to whoever has it");
     drop((moved, squatter));
     launcher.forget(&scratch.place()).unwrap();
     assert!(!scratch.0.join("postgres").exists());
@@ -73,7 +68,7 @@ fn a_throwaway_cluster_goes_and_so_do_those_of_killed_runs() {
     let lock = take_lock(&orphan.with_extension("lock")).unwrap().unwrap();
     let killed =
         Cluster::throw_away(launcher.clone(), orphan.clone(), Checkpoints::Rare, lock).unwrap();
-    let orphan_port = port(&killed);
+    let orphan_port = killed.port();
 
     let first = launcher.throwaway(&scratch.place(), Checkpoints::Rare).unwrap();
     assert!(answers(orphan_port), "a living run keeps its cluster");
@@ -87,6 +82,32 @@ fn a_throwaway_cluster_goes_and_so_do_those_of_killed_runs() {
     assert!(!answers(orphan_port), "the server of a killed run is stopped");
     let left: Vec<PathBuf> = files::children(&runs).unwrap();
     assert_eq!(left, [runs.join("gate")]);
+}
+
+#[test]
+fn a_process_has_several_throwaway_clusters_and_settings_of_its_own() {
+    let Some(launcher) = launcher() else { return };
+    let scratch = Scratch::new("several");
+    let plain = launcher.throwaway(&scratch.place(), Checkpoints::Rare).unwrap();
+    let launcher = launcher.with_settings("max_prepared_transactions = 7\n");
+    let set = launcher.throwaway(&scratch.place(), Checkpoints::Rare).unwrap();
+    assert!(plain.port() != set.port() && answers(plain.port()) && answers(set.port()));
+    let settings = |cluster: &Cluster| files::read(&cluster.data().join("service.conf")).unwrap();
+    assert!(settings(&set).contains("max_prepared_transactions = 7"));
+    assert!(!settings(&plain).contains("max_prepared_transactions"));
+}
+
+#[test]
+fn what_a_named_folder_lacks_is_told() {
+    let scratch = Scratch::new("lacking");
+    files::write_private(&scratch.0.join("initdb"), "").unwrap();
+    let said = Launcher::of(&scratch.0, &["psql"]).unwrap_err().to_string();
+    assert!(said.contains("lacks `postgres`, `pg_ctl`, `psql`;"), "{said}");
+    for program in ["postgres", "pg_ctl", "psql"] {
+        files::write_private(&scratch.0.join(program), "").unwrap();
+    }
+    let said = Launcher::of(&scratch.0, &["psql"]).unwrap_err().to_string();
+    assert!(said.contains("holds no PostgreSQL of version 14 or newer"), "{said}");
 }
 
 #[test]
@@ -125,7 +146,7 @@ fn a_killed_making_is_begun_again() {
     files::make_folder(&making).unwrap();
     files::write_private(&making.join("PG_VERSION"), "half").unwrap();
     let cluster = launcher.kept(&scratch.place()).unwrap();
-    assert!(answers(port(&cluster)));
+    assert!(answers(cluster.port()));
 }
 
 #[test]
