@@ -25,7 +25,11 @@ impl People {
         let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
         let Some(session) = self.parts.store.session(&mac, IDLE).await? else { return Ok(None) };
         if self.parts.clock.now().since(session.last_seen_at) >= SEEN_EVERY {
-            self.parts.store.touch(session.id).await?;
+            // What is not noted ends the session sooner, and turns nobody away now.
+            if let Err(error) = self.parts.store.touch(session.id).await {
+                let error = causes(&error);
+                tracing::warn!(session = %session.id, error, "that a session is used was not noted");
+            }
             if let Some(chosen) = session.chosen {
                 self.note_use(chosen.org, session.user).await;
             }
