@@ -179,7 +179,8 @@ pub struct Rounds {
     pub done: AtomicU64,
     /// Rounds that failed.
     pub failed: AtomicU64,
-    // Milliseconds of Unix time of the last round got through; none yet is zero.
+    // Milliseconds of Unix time of the last round got through, or of the first round where none was; none
+    // yet is zero.
     last: AtomicI64,
 }
 
@@ -251,14 +252,14 @@ impl Rounds {
         clock: &dyn Clock,
         round: Result<T, E>,
     ) -> Result<T, E> {
-        match &round {
-            Ok(_) => {
-                self.done.fetch_add(1, Relaxed);
-                self.last.store(clock.now().unix_millis(), Relaxed);
-            }
-            Err(_) => {
-                self.failed.fetch_add(1, Relaxed);
-            }
+        let now = clock.now().unix_millis();
+        if round.is_ok() {
+            self.done.fetch_add(1, Relaxed);
+            self.last.store(now, Relaxed);
+        } else {
+            self.failed.fetch_add(1, Relaxed);
+            // A worker whose first round failed is not late yet.
+            let _ = self.last.compare_exchange(0, now, Relaxed, Relaxed);
         }
         round
     }

@@ -27,8 +27,12 @@ fn a_worker_that_gets_through_no_round_for_a_minute_is_not_well() {
 }
 
 #[test]
-fn a_worker_that_never_got_through_a_round_is_not_well() {
+fn a_worker_that_never_got_through_a_round_is_not_well_once_it_is_late() {
     let (work, clock) = (Work::default(), At(AtomicI64::new(1_000_000)));
-    let _ = work.of(Worker::Renewal).count(&clock, Err::<(), _>("away"));
+    for _ in 0..2 {
+        let _ = work.of(Worker::Renewal).count(&clock, Err::<(), _>("away"));
+        assert!(work.is_well(&clock));
+        clock.0.fetch_add(60_000, Relaxed);
+    }
     assert!(!work.is_well(&clock));
 }
