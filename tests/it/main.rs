@@ -40,6 +40,8 @@ mod lists;
 #[cfg(test)]
 mod mails;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod offline;
 #[cfg(test)]
 mod policies;

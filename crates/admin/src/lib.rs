@@ -72,8 +72,8 @@ pub use seal_key::{
 pub use settings::{OrgAsRun, OrgEdit};
 pub use store::{
     AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Inviting, LogBreak,
-    LogStanding, Logged, MemberStore, Membership, PolicyStore, RetentionStore, SealKeyStore, Store,
-    VersionSummary,
+    LogStanding, Logged, MemberStore, Membership, Orgs, PolicyStore, RetentionStore, SealKeyStore,
+    Store, VersionSummary,
 };
 
 use crate::authenticate::KnownKey;

@@ -38,7 +38,7 @@ impl Deployment<'_> {
     /// more; returns of how many actions the payloads went. One org's trouble keeps no other's.
     pub async fn prune(&self) -> Result<usize, StoreDown> {
         let mut actions = 0;
-        for org in self.admin.parts.store.orgs().await? {
+        for org in self.admin.parts.store.orgs().await?.found {
             match self.prune_org(org.id).await {
                 Ok(pruned) => actions += pruned,
                 Err(error) => tracing::warn!(org = %org.id, %error, "payloads were not pruned"),

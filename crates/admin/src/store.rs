@@ -17,6 +17,15 @@ use model::{
 
 use crate::KeyUse;
 
+/// Every org.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Orgs {
+    /// The orgs that can be reached, oldest first.
+    pub found: Vec<Org>,
+    /// Those that cannot: the part of the store that has them is away.
+    pub unreached: Vec<OrgId>,
+}
+
 /// Where accounts are read.
 #[async_trait]
 pub trait AccountStore: Send + Sync {
@@ -29,8 +38,8 @@ pub trait AccountStore: Send + Sync {
     /// The org that holds this name.
     async fn org_named(&self, name: &str) -> Result<Option<OrgId>, StoreDown>;
 
-    /// Every org, oldest first.
-    async fn orgs(&self) -> Result<Vec<Org>, StoreDown>;
+    /// Every org.
+    async fn orgs(&self) -> Result<Orgs, StoreDown>;
 
     /// An agent of the org.
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown>;
@@ -362,6 +371,9 @@ pub trait SealKeyStore: Send + Sync {
     /// was revoked. A row that counts from an earlier time stays as it is: who registers a key ahead
     /// of time may come behind who activated it at once.
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown>;
+
+    /// The store's own time, by which keys are activated and retired.
+    async fn now(&self) -> Result<Timestamp, StoreDown>;
 }
 
 /// A deed as the log of its org has it.

@@ -27,6 +27,11 @@ impl Health {
         self.probe.mail()
     }
 
+    /// How many orgs are on nodes of the control database that do not answer.
+    pub(crate) fn unreachable_orgs(&self) -> usize {
+        self.probe.unreachable_orgs()
+    }
+
     /// The connectors of an org that are out of reach.
     pub(crate) fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
         self.probe.out_of_reach(org)
@@ -75,6 +80,9 @@ pub trait Probe: Send + Sync {
 
     /// Whether people can be written to.
     fn mail(&self) -> Mail;
+
+    /// How many orgs are on nodes of the control database that do not answer.
+    fn unreachable_orgs(&self) -> usize;
 
     /// The connectors of an org whose systems could not be reached when this instance last tried.
     fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach>;

@@ -19,7 +19,7 @@ use crate::{
     kept::misfit,
     records::{ReadError, Records},
     recovery,
-    store::{LogHead, LogSize, OrgLog, Standing},
+    store::{LogHead, LogSize, Logs, OrgLog, Standing},
     walk::Fault,
 };
 
@@ -185,7 +185,7 @@ impl Records {
     /// not name it, and a log whose head is gone is only known by its name.
     async fn log_of(&self, check: &ChainCheck) -> Result<Option<(OrgLog, LogOrigin)>, StoreDown> {
         let logs = self.store.logs().await?;
-        let mine: Vec<_> = logs.into_iter().filter(|log| log.of.org == check.org).collect();
+        let mine = logs.of(check.org)?;
         let found = mine.iter().find(|log| match &check.log {
             Some(named) => log.log == *named,
             None => log.of.no == LogNo::FIRST,
@@ -242,8 +242,8 @@ impl Records {
     /// Looks at the next tile of all logs, one log after the other. What cannot be read is tried
     /// again at the next call, so that a failure costs no more than its own step.
     pub async fn walk_on(&self, at: &mut Position, keys: &KeySet) -> Result<Walked, StoreDown> {
-        let mut logs = self.store.logs().await?;
-        logs.sort_by_key(|log| log.of);
+        let Logs { sizes: logs, unreached } = self.store.logs().await?;
+        at.is_partial |= !unreached.is_empty();
         // A log that is gone since is passed over.
         let here = logs.iter().position(|log| at.log.is_none_or(|at| log.of >= at));
         let rest = here.and_then(|here| logs.get(here..)).unwrap_or_default();

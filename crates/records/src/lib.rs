@@ -32,8 +32,8 @@ pub use read_out::{LogLine, ReadOut, ReadRange};
 pub use records::{Growth, ReadError, Reader, Records, Store};
 pub use recovery::{Remembered, judge};
 pub use store::{
-    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span,
-    Standing, Stray,
+    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Logs, Misfit, OrgLog, SignedCheckpoint,
+    Span, Standing, Stray,
 };
 pub use walk::{Fault, Problem};
 

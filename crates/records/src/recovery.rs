@@ -10,7 +10,7 @@ use model::OrgId;
 
 use crate::{
     guard::{LogError, compare},
-    store::{LogHead, LogSize, LogStore, OrgLog, Standing},
+    store::{LogHead, LogSize, LogStore, Logs, OrgLog, Standing},
     walk::{Before, Judge},
 };
 
@@ -34,11 +34,11 @@ pub enum Remembered {
 pub async fn judge(
     store: &dyn LogStore,
     keys: &KeySet,
-    logs: &[LogSize],
+    logs: &Logs,
     known: &Checkpoint,
 ) -> Result<Remembered, StoreDown> {
     let log = known.log.clone();
-    let Some(found) = logs.iter().find(|found| found.log == log) else {
+    let Some(found) = logs.named(&log)? else {
         return Ok(Remembered::Broken { org: None, broken: LogError::Gone { log } });
     };
     let org = found.of.org;
@@ -54,7 +54,7 @@ pub async fn judge(
         },
         Standing::Closed { .. } => {
             let head = store.closed(org).await?.into_iter().find(|head| head.no == found.of.no);
-            let next = logs.iter().find(|next| next.of == after(found.of));
+            let next = logs.sizes.iter().find(|next| next.of == after(found.of));
             let (Some(head), Some(next)) = (head, next) else {
                 return Ok(Remembered::Broken { org: Some(org), broken: LogError::Gone { log } });
             };

@@ -44,6 +44,43 @@ pub struct LogSize {
     pub standing: Standing,
 }
 
+/// How long all logs are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Logs {
+    /// The logs that could be looked at, by org and number.
+    pub sizes: Vec<LogSize>,
+    /// Orgs whose logs could not: the part of the store that has them is away. Nothing can be said of
+    /// them, and they are not gone.
+    pub unreached: Vec<OrgId>,
+}
+
+impl Logs {
+    /// The log of this name, `None` where there is none; an error where it may be a log that could not
+    /// be looked at.
+    pub fn named(&self, name: &LogOrigin) -> Result<Option<&LogSize>, StoreDown> {
+        match self.sizes.iter().find(|log| log.log == *name) {
+            None if !self.unreached.is_empty() => Err(away()),
+            found => Ok(found),
+        }
+    }
+
+    /// The logs of an org, in order; an error where they could not be looked at.
+    pub fn of(&self, org: OrgId) -> Result<Vec<&LogSize>, StoreDown> {
+        let found: Vec<_> = self.sizes.iter().filter(|log| log.of.org == org).collect();
+        if found.is_empty() && !self.unreached.is_empty() {
+            return Err(away());
+        }
+        Ok(found)
+    }
+}
+
+fn away() -> StoreDown {
+    StoreDown {
+        attempt: "look for a log",
+        source: "the part of the store that has it is away".into(),
+    }
+}
+
 /// Where a log stands, and when that was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {
@@ -170,7 +207,7 @@ pub enum Stray {
 #[async_trait]
 pub trait LogStore: Send + Sync {
     /// How long every log of every org is, open and closed.
-    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown>;
+    async fn logs(&self) -> Result<Logs, StoreDown>;
 
     /// Where an org's open log stands, nothing for an org that is not there.
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown>;

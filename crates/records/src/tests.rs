@@ -14,8 +14,8 @@ use model::{Digest, LogId, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    DeedRow, LogError, LogHead, LogSize, LogStore, Misfit, OrgLog, ProofError, SignedCheckpoint,
-    Span, Standing, compare, consistency, inclusion,
+    DeedRow, LogError, LogHead, LogSize, LogStore, Logs, Misfit, OrgLog, ProofError,
+    SignedCheckpoint, Span, Standing, compare, consistency, inclusion,
 };
 
 const ORG: OrgId = OrgId::from_uuid(Uuid::nil());
@@ -71,9 +71,10 @@ fn digest(number: u64) -> Digest {
 
 #[async_trait]
 impl LogStore for Log {
-    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
+    async fn logs(&self) -> Result<Logs, StoreDown> {
         let (log, size) = (self.head.log().clone(), self.head.size());
-        Ok(vec![LogSize { of: LOG, log, size, standing: Standing::Open }])
+        let sizes = vec![LogSize { of: LOG, log, size, standing: Standing::Open }];
+        Ok(Logs { sizes, unreached: Vec::new() })
     }
 
     async fn head(&self, _: OrgId) -> Result<Option<LogHead>, StoreDown> {

@@ -10,12 +10,16 @@ mod files;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use admin::OPERATOR_ORG;
 use deed::{ChainHead, Checkpoint, LogOrigin, Recovered};
 use model::{OrgId, causes};
-use records::{LogError, LogHead, LogSize, Remembered, Standing};
+use records::{LogError, LogHead, LogSize, Logs, Remembered, Standing};
 
 use crate::{core::Core, exit::Failure};
 use files::{Files, UnreadFile};
@@ -24,6 +28,8 @@ use files::{Files, UnreadFile};
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     files: Files,
+    /// Whether the last check could not look at every org.
+    is_partial: Arc<AtomicBool>,
 }
 
 impl Checkpoints {
@@ -31,7 +37,7 @@ impl Checkpoints {
     pub fn beside(seal_key_file: &Path) -> Self {
         let mut folder = seal_key_file.as_os_str().to_owned();
         folder.push(".checkpoints");
-        Self { files: Files::in_folder(folder.into()) }
+        Self { files: Files::in_folder(folder.into()), is_partial: Arc::default() }
     }
 
     /// The folder's path.
@@ -47,8 +53,20 @@ impl Checkpoints {
     /// Withholds sealing from every log that does not hold what was signed for, or of which that
     /// cannot be said, and says in the log what to do about it. The other orgs go on.
     pub async fn check(&self, core: &Core) -> Result<(), Failure> {
-        for Missing { org, why, .. } in self.missing(core).await? {
+        let logs = core.records.store().logs().await.map_err(unread)?;
+        for Missing { org, why, .. } in self.missing_of(core, &logs, None).await? {
             self.withhold(core, org, &why);
+        }
+        for org in &logs.unreached {
+            core.ledger.withhold(*org);
+        }
+        self.is_partial.store(!logs.unreached.is_empty(), Relaxed);
+        if let Some(first) = logs.unreached.first() {
+            tracing::error!(
+                orgs = logs.unreached.len(), %first,
+                "some orgs cannot be reached: a node of the control database is away. Nothing is \
+                 sealed for them until their logs were looked at, which is done once it is back"
+            );
         }
         Ok(())
     }
@@ -66,11 +84,11 @@ impl Checkpoints {
     async fn missing_of(
         &self,
         core: &Core,
-        logs: &[LogSize],
+        logs: &Logs,
         org: Option<OrgId>,
     ) -> Result<Vec<Missing>, Failure> {
         let owners: HashMap<_, _> =
-            logs.iter().map(|log| (files::name(&log.log), log.of.org)).collect();
+            logs.sizes.iter().map(|log| (files::name(&log.log), log.of.org)).collect();
         let owner = |name: &str| owners.get(name).copied().unwrap_or(OPERATOR_ORG);
         let is_asked = |name: &str| org.is_none_or(|org| org == owner(name));
         let keys = core.ledger.sealer().registered();
@@ -84,6 +102,11 @@ impl Checkpoints {
             })
             .collect();
         for known in signed {
+            // It may be a log of an org that is withheld; one that is gone is found by the check that is
+            // made once every org can be reached.
+            if logs.named(&known.log).is_err() {
+                continue;
+            }
             missing.extend(self.judged(core, logs, known).await);
         }
         Ok(missing)
@@ -91,9 +114,9 @@ impl Checkpoints {
 
     /// What is wrong with the log that this checkpoint was signed for. What cannot be read is its
     /// own org's matter.
-    async fn judged(&self, core: &Core, logs: &[LogSize], known: Checkpoint) -> Option<Missing> {
+    async fn judged(&self, core: &Core, logs: &Logs, known: Checkpoint) -> Option<Missing> {
         let keys = core.ledger.sealer().registered();
-        let held = logs.iter().find(|log| log.log == known.log);
+        let held = logs.sizes.iter().find(|log| log.log == known.log);
         match records::judge(core.records.store(), &keys, logs, &known).await {
             Ok(Remembered::Held) => {
                 if let Some(held) = held.filter(|log| log.standing == Standing::Open) {
@@ -122,8 +145,11 @@ impl Checkpoints {
     /// the note; tells of the first log that this cannot be done for, once all had their turn.
     pub async fn sign(&self, core: &Core, seen: &mut Seen) -> Result<(), Failure> {
         let logs = core.records.store().logs().await.map_err(unread)?;
+        if self.is_partial.load(Relaxed) && logs.unreached.is_empty() {
+            self.check(core).await?;
+        }
         let mut all = Ok(());
-        for log in logs.iter().filter(|log| log.standing == Standing::Open) {
+        for log in logs.sizes.iter().filter(|log| log.standing == Standing::Open) {
             all = all.and(self.sign_log(core, (&logs, log), seen).await);
         }
         all
@@ -134,7 +160,7 @@ impl Checkpoints {
     async fn sign_log(
         &self,
         core: &Core,
-        (logs, log): (&[LogSize], &LogSize),
+        (logs, log): (&Logs, &LogSize),
         seen: &mut Seen,
     ) -> Result<(), Failure> {
         let org = log.of.org;
@@ -145,8 +171,11 @@ impl Checkpoints {
         if before.is_some_and(|before| (&before.log, before.tree.size) == (&log.log, log.size)) {
             return Ok(());
         }
+        // Of this org alone: whatever else cannot be looked at, its logs are known.
+        let sizes = logs.of(org).map_err(unread)?.into_iter().cloned().collect();
+        let own = Logs { sizes, unreached: Vec::new() };
         if let Some(before) = before
-            && let Some(broken) = self.broken(core, logs, before).await?
+            && let Some(broken) = self.broken(core, &own, before).await?
         {
             self.withhold(core, org, &broken.into());
             return Ok(());
@@ -177,11 +206,14 @@ impl Checkpoints {
     async fn released(
         &self,
         core: &Core,
-        (logs, log): (&[LogSize], &LogSize),
+        (logs, log): (&Logs, &LogSize),
         seen: &mut Seen,
     ) -> Result<bool, Failure> {
         let org = log.of.org;
-        if seen.withheld.get(&org) == Some(&log.log)
+        // The operator's org stands for logs of no org that is left, and which these are cannot be said.
+        let is_unsure = org == OPERATOR_ORG && !logs.unreached.is_empty();
+        if is_unsure
+            || seen.withheld.get(&org) == Some(&log.log)
             || core.ledger.has_seen_more(org, &log.log, log.size)
         {
             return Ok(false);
@@ -202,7 +234,7 @@ impl Checkpoints {
     async fn broken(
         &self,
         core: &Core,
-        logs: &[LogSize],
+        logs: &Logs,
         known: &Checkpoint,
     ) -> Result<Option<LogError>, Failure> {
         let keys = core.ledger.sealer().registered();

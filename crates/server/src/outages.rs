@@ -1,5 +1,6 @@
 //! Says once when something that the service needs is away, and once when it is back: the control
-//! database, each connector that calls go through, and whoever takes mails.
+//! database, a node of it that has some of the orgs, each connector that calls go through, and the
+//! mail server.
 //!
 //! What fails meanwhile says so by itself, at every call; these are the lines that an operator is
 //! alerted by.
@@ -8,7 +9,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
@@ -17,7 +18,7 @@ use std::{
 use connectors::{InUse, Standing};
 use model::{ConnectorId, ErrorCode, Fault, causes};
 use people::Post;
-use store_postgres::PostgresStore;
+use store_postgres::{PostgresStore, Survey};
 use tokio::time::Instant;
 
 use crate::adapters::OrgTools;
@@ -39,6 +40,29 @@ pub struct Outages {
     /// Where the control database is, as the log names it.
     place: String,
     database_is_down: AtomicBool,
+    orgs: Mutex<Sight>,
+}
+
+/// How all orgs were when they were last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Sight {
+    /// They were not looked at yet, or the database itself is away.
+    #[default]
+    Unknown,
+    /// They were.
+    Seen(Survey),
+    /// The database answers, and a question to all orgs fails.
+    Failed,
+}
+
+impl Sight {
+    /// How many orgs could not be reached, as far as that is known.
+    pub(crate) fn unreached(self) -> usize {
+        match self {
+            Self::Seen(survey) => survey.unreached,
+            Self::Unknown | Self::Failed => 0,
+        }
+    }
 }
 
 impl fmt::Debug for Outages {
@@ -53,6 +77,14 @@ pub(crate) struct Seen {
     database: Option<Instant>,
     misses: u32,
     connectors: HashMap<ConnectorId, ErrorCode>,
+}
+
+/// How the orgs were at the last look, and since when not all of them could be reached.
+#[derive(Debug, Default)]
+pub(crate) struct OrgsSeen {
+    last: Sight,
+    since: Option<Instant>,
+    misses: u32,
 }
 
 /// When the way of mails was checked last, and since when none would be taken.
@@ -76,7 +108,30 @@ impl Outages {
         (tools, post): (Arc<OrgTools>, Option<Arc<Post>>),
         place: String,
     ) -> Self {
-        Self { store, tools, post, place, database_is_down: AtomicBool::new(false) }
+        let (database_is_down, orgs) = (AtomicBool::new(false), Mutex::new(Sight::Unknown));
+        Self { store, tools, post, place, database_is_down, orgs }
+    }
+
+    /// How all orgs were when they were last looked at.
+    pub(crate) fn orgs(&self) -> Sight {
+        *self.orgs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at all orgs, and says what changed. A node that does not even refuse a connection takes a
+    /// while to be given up, so nothing else waits for this.
+    pub(crate) async fn look_at_orgs(&self, seen: &mut OrgsSeen) {
+        let (sight, cause) = match self.store.survey().await {
+            Ok(survey) => (Sight::Seen(survey), String::new()),
+            // The line about the database says the rest.
+            Err(_) if self.store.pulse().await.is_err() => (Sight::Unknown, String::new()),
+            Err(down) => (Sight::Failed, causes(&down)),
+        };
+        seen.misses = if sight == Sight::Failed { seen.misses.saturating_add(1) } else { 0 };
+        if (1..MISSES).contains(&seen.misses) {
+            return;
+        }
+        *self.orgs.lock().unwrap_or_else(PoisonError::into_inner) = sight;
+        tell_of_orgs(seen, sight, &cause);
     }
 
     /// Whether the control database was down when it was last looked at.
@@ -155,6 +210,33 @@ fn turned(since: &mut Option<Instant>, is_down: bool) -> Option<Change> {
             Some(Change::Back { after: at.elapsed() })
         }
         (None, false) | (Some(_), true) => None,
+    }
+}
+
+/// Says that some orgs cannot be reached, whenever their number changes, and that all are again.
+fn tell_of_orgs(seen: &mut OrgsSeen, sight: Sight, cause: &str) {
+    let before = std::mem::replace(&mut seen.last, sight);
+    let is_whole = match sight {
+        Sight::Unknown => return,
+        Sight::Seen(survey) => survey.unreached == 0,
+        Sight::Failed => false,
+    };
+    let change = turned(&mut seen.since, !is_whole);
+    let is_new = (before.unreached(), before == Sight::Failed)
+        != (sight.unreached(), sight == Sight::Failed);
+    match (sight, change) {
+        (_, Some(Change::Back { after })) => {
+            tracing::info!(?after, "all orgs are reached again");
+        }
+        (Sight::Failed, Some(Change::Gone)) => {
+            tracing::error!(cause, "the control database answers no question about all orgs");
+        }
+        (Sight::Seen(survey), _) if is_new && !is_whole => tracing::error!(
+            orgs = survey.unreached,
+            "orgs cannot be reached: a node of the control database is away. Their calls are answered \
+             with 503, and the other orgs go on"
+        ),
+        _ => {}
     }
 }
 

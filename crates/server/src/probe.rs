@@ -15,6 +15,7 @@ use crate::{
     adapters::OrgTools,
     change_logs::{ChangeLogs, Figures},
     clock::SystemClock,
+    outages::{Outages, Sight},
     settings::Decoder,
     wire_up::MOST_SKEW,
     work::Work,
@@ -32,6 +33,7 @@ pub(crate) struct Probe {
     pub(crate) tools: Arc<OrgTools>,
     pub(crate) logs: Arc<ChangeLogs>,
     pub(crate) post: Option<Arc<Post>>,
+    pub(crate) outages: Arc<Outages>,
     pub(crate) decoder: Decoder,
 }
 
@@ -40,6 +42,7 @@ pub(crate) struct Probe {
 struct Found {
     /// How the database stands; nothing when it did not answer.
     database: Option<Pulse>,
+    orgs: Sight,
     our_time: Timestamp,
     /// Orgs whose policy cannot be read; nothing when nobody could say.
     unreadable_policies: Option<usize>,
@@ -69,6 +72,7 @@ impl http_api::Probe for Probe {
         let held = self.ledger.figures().sealing_is_held() || !self.ledger.withheld().is_empty();
         checks(Found {
             database,
+            orgs: self.outages.orgs(),
             our_time: clock.now(),
             unreadable_policies: self.ledger.unreadable_policies().await.ok(),
             sealing: if held { Sealing::Held } else { Sealing::Goes },
@@ -87,6 +91,10 @@ impl http_api::Probe for Probe {
             Some(post) if post.leaving().trouble().is_some() => Mail::Stuck,
             Some(_) => Mail::Leaves,
         }
+    }
+
+    fn unreachable_orgs(&self) -> usize {
+        self.outages.orgs().unreached()
     }
 
     fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
@@ -114,22 +122,29 @@ impl Probe {
 
 /// How each part is; one that cannot be judged while the database is away is left out.
 fn checks(found: Found) -> Vec<Check> {
-    let Found { database: pulse, our_time, unreadable_policies, .. } = found;
+    let Found { database: pulse, orgs, our_time, unreadable_policies, .. } = found;
     // A database that takes no write records nothing, so nothing can be let run.
     let database = match pulse {
         Some(Pulse { takes_writes: true, .. }) => Condition::Ok,
         Some(_) | None => Condition::Down,
     };
-    let clock = pulse.map(|Pulse { now, is_ahead, .. }| {
+    let clock = pulse.map(|Pulse { now, .. }| {
         let skew = our_time.since(now).max(now.since(our_time));
+        let is_ahead = matches!(orgs, Sight::Seen(orgs) if orgs.is_ahead);
         degraded_unless(skew <= MOST_SKEW && !is_ahead)
     });
+    let reached = match orgs {
+        Sight::Unknown => None,
+        Sight::Seen(orgs) if orgs.is_reached => Some(degraded_unless(orgs.unreached == 0)),
+        Sight::Seen(_) | Sight::Failed => Some(Condition::Down),
+    };
     let mail = match found.mail {
         Mail::Off => None,
         mail => Some(degraded_unless(mail == Mail::Leaves)),
     };
     let parts = [
         ("database", Some(database)),
+        ("orgs", pulse.and(reached)),
         ("clock", clock),
         ("policies", unreadable_policies.map(|count| degraded_unless(count == 0))),
         ("sealer", Some(degraded_unless(found.sealing == Sealing::Goes))),

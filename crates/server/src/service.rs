@@ -106,6 +106,9 @@ impl Service {
         let mails = Arc::clone(&store) as Arc<dyn MailQueue>;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
+        let place = settings.database.as_ref().map_or("", Database::place).to_owned();
+        let needed = (Arc::clone(&tools), post.clone());
+        let outages = Arc::new(Outages::new(Arc::clone(&store), needed, place));
         let probe = Probe {
             store: Arc::clone(&store),
             ledger: ledger.clone(),
@@ -114,6 +117,7 @@ impl Service {
             tools: Arc::clone(&tools),
             logs: Arc::clone(&following.logs),
             post: post.clone(),
+            outages: Arc::clone(&outages),
             decoder: following.settings.clone(),
         };
         let aside = tasks.clone();
@@ -143,9 +147,6 @@ impl Service {
         .map_err(Failure::internal)?;
         let background = Background::new().map_err(Failure::internal)?;
         let courier = Arc::new(Courier::new(webhooks, Arc::new(background)));
-        let place = settings.database.as_ref().map_or("", Database::place).to_owned();
-        let needed = (Arc::clone(&tools), post.clone());
-        let outages = Arc::new(Outages::new(Arc::clone(&store), needed, place));
         let mailing = (tools, mails, post);
         let leaving = (&courier, &following, &outages);
         let workers = Workers::start(&core, &checkpoints, &keyring, mailing, leaving);

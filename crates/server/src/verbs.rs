@@ -25,6 +25,7 @@ pub(crate) use verify::told as verify_verdict;
 
 use std::{io::Read, path::Path};
 
+use admin::Orgs;
 use ledger::record::Org;
 use model::{OrgId, causes};
 
@@ -159,7 +160,13 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
             .map(|org| org.id)
             .ok_or_else(|| Failure::usage(format!("there is no org `{id}`")));
     }
-    match orgs(core).await?.as_slice() {
+    let Orgs { found, unreached } = orgs(core).await?;
+    match found.as_slice() {
+        // The org that is meant may be one of those.
+        _ if !unreached.is_empty() => {
+            let orgs = unreached.len();
+            Err(Failure::unavailable(format!("say which org with `--org ID`: {orgs} {AWAY}")))
+        }
         [only] => Ok(only.id),
         [] => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
         several => {
@@ -171,10 +178,22 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
 }
 
 /// Every org but the operator's own.
-async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
+async fn orgs(core: &Core) -> Result<Orgs, Failure> {
     let mut orgs = core.stores.accounts.orgs().await.map_err(unread)?;
-    orgs.retain(|org| org.id != admin::OPERATOR_ORG);
+    orgs.found.retain(|org| org.id != admin::OPERATOR_ORG);
+    orgs.unreached.retain(|org| *org != admin::OPERATOR_ORG);
     Ok(orgs)
+}
+
+/// What a verb says of orgs, behind their number, that it could not do its work for.
+const AWAY: &str = "orgs cannot be reached, since a node of the control database does not answer";
+
+/// The end of a verb that did its work for all orgs but so many.
+fn all_but(unreached: usize) -> Result<Exit, Failure> {
+    match unreached {
+        0 => Ok(Exit::Ok),
+        orgs => Err(Failure::unavailable(format!("{orgs} {AWAY}"))),
+    }
 }
 
 fn unread(error: ledger::StoreDown) -> Failure {

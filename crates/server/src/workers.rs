@@ -23,7 +23,7 @@ use crate::{
     core::Core,
     exit::Failure,
     keyring::Keyring,
-    outages::{MailSeen, Outages, Seen},
+    outages::{MailSeen, OrgsSeen, Outages, Seen},
     work::Worker,
 };
 
@@ -100,7 +100,9 @@ impl Workers {
         keep(&mut tasks, own(), letting_go);
         let outages = Arc::clone(outages);
         let of_mail = Arc::clone(&outages);
+        let of_orgs = Arc::clone(&outages);
         keep(&mut tasks, own(), move |_, stop| watching(Arc::clone(&outages), stop));
+        keep(&mut tasks, own(), move |_, stop| watching_orgs(Arc::clone(&of_orgs), stop));
         keep(&mut tasks, own(), move |_, stop| watching_mail(Arc::clone(&of_mail), stop));
         keep(&mut tasks, own(), noting_uses);
         keep(&mut tasks, own(), move |core, stop| noting_tools(core, Arc::clone(&tools), stop));
@@ -268,6 +270,16 @@ async fn watching(outages: Arc<Outages>, stopped: watch::Receiver<()>) {
     }
 }
 
+/// Looks whether all orgs can be reached.
+async fn watching_orgs(outages: Arc<Outages>, stopped: watch::Receiver<()>) {
+    let (mut pulse, mut seen) = (Pulse::new(WATCH_EVERY, stopped), OrgsSeen::default());
+    while pulse.next().await.is_some() {
+        if pulse.round(outages.look_at_orgs(&mut seen)).await.is_none() {
+            return;
+        }
+    }
+}
+
 /// Looks whether mails leave. A server of mail may take its time, and holds up no other look.
 async fn watching_mail(outages: Arc<Outages>, stopped: watch::Receiver<()>) {
     let (mut pulse, mut seen) = (Pulse::new(WATCH_EVERY, stopped), MailSeen::default());
@@ -342,7 +354,7 @@ async fn sweep_out(mails: &dyn MailQueue) -> Result<(), ledger::StoreDown> {
 
 /// Compares the budget counters of every org with what they count.
 async fn rebuild(core: &Core) -> Result<(), ledger::StoreDown> {
-    for org in core.stores.accounts.orgs().await? {
+    for org in core.stores.accounts.orgs().await?.found {
         if let Err(error) = core.gate.rebuild_budgets(org.id).await {
             tracing::warn!(org = %org.id, error = causes(&error), "budgets were not compared");
         }

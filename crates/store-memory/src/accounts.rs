@@ -3,8 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use admin::{
-    AccountStore, AgentList, AgentPlace, KeyUse, LogBreak, LogStanding, Logged, RetentionStore,
-    SealKeyStore,
+    AccountStore, AgentList, AgentPlace, KeyUse, LogBreak, LogStanding, Logged, Orgs,
+    RetentionStore, SealKeyStore,
 };
 use async_trait::async_trait;
 use evidence::{EvidenceStore as _, Of};
@@ -34,11 +34,11 @@ impl AccountStore for MemoryStore {
         Ok(orgs.find(|org| org.name == name).map(|org| org.id))
     }
 
-    async fn orgs(&self) -> Result<Vec<Org>, StoreDown> {
+    async fn orgs(&self) -> Result<Orgs, StoreDown> {
         let kept = self.reach("read every org")?;
-        let mut orgs: Vec<_> = kept.orgs.values().filter_map(|rows| rows.org.clone()).collect();
-        orgs.sort_by_key(|org| (org.created_at, org.id));
-        Ok(orgs)
+        let mut found: Vec<_> = kept.orgs.values().filter_map(|rows| rows.org.clone()).collect();
+        found.sort_by_key(|org| (org.created_at, org.id));
+        Ok(Orgs { found, unreached: Vec::new() })
     }
 
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown> {
@@ -189,6 +189,11 @@ fn is_asked(agent: &Agent, asked: &AgentList, now: Timestamp) -> bool {
 
 #[async_trait]
 impl SealKeyStore for MemoryStore {
+    async fn now(&self) -> Result<Timestamp, StoreDown> {
+        drop(self.reach("ask for the time")?);
+        Ok(self.clock.now())
+    }
+
     async fn seal_keys(&self) -> Result<Vec<deed::SealKey>, StoreDown> {
         Ok(self.reach("read the seal keys")?.seal_keys.clone())
     }

@@ -7,7 +7,8 @@ use gate::StoredDeed;
 use ledger::{Head, LogNo, Place, StoreDown};
 use model::{Digest, OrgId, Timestamp};
 use records::{
-    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
+    DeedRow, LogHead, LogSize, LogStore, Logs, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
+    Stray,
 };
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 
 #[async_trait]
 impl LogStore for MemoryStore {
-    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
+    async fn logs(&self) -> Result<Logs, StoreDown> {
         let kept = self.reach("read how long the logs are")?;
         let now = self.clock.now();
         let sizes = |(org, rows): (&OrgId, &Rows)| {
@@ -30,7 +31,9 @@ impl LogStore for MemoryStore {
             };
             heads.map(size).collect::<Vec<_>>()
         };
-        Ok(kept.orgs.iter().flat_map(sizes).collect())
+        let mut sizes: Vec<_> = kept.orgs.iter().flat_map(sizes).collect();
+        sizes.sort_by_key(|log| log.of);
+        Ok(Logs { sizes, unreached: Vec::new() })
     }
 
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown> {

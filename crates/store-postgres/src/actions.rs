@@ -21,6 +21,7 @@ use crate::{
     fault::Fault,
     ledger_store::{event, idempotency_key},
     list::page,
+    nodes::is_of_a_node,
     pipeline::Answers,
     rows::{Cells, bigint, system_time},
 };
@@ -87,23 +88,25 @@ impl ActionStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Due>, StoreDown> {
         let attempt = "look for what is due";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql = match sweep {
             Sweep::Reports => REPORTS_DUE,
             Sweep::Approvals => APPROVALS_DUE,
             Sweep::Takeovers => TAKEOVERS_DUE,
             Sweep::Evidence => EVIDENCE_DUE,
         };
-        let call = Call::new(sql)
-            .with(limit)
-            .with(after.map(|place| system_time(place.since)))
-            .with(after.map(|place| *place.org.as_uuid()))
-            .with(after.map(|place| *place.action.as_uuid()));
-        let rows = self.database.ask_one(attempt, call).await?;
-        rows.iter()
-            .map(|row| due(sweep, row))
-            .collect::<Result<_, _>>()
-            .map_err(|fault| fault.down(attempt))
+        let question = |orgs| {
+            Call::new(sql)
+                .with(orgs)
+                .with(i64::try_from(limit).unwrap_or(i64::MAX))
+                .with(after.map(|place| system_time(place.since)))
+                .with(after.map(|place| *place.org.as_uuid()))
+                .with(after.map(|place| *place.action.as_uuid()))
+        };
+        let mut all = self.all_orgs(attempt, question, |row| due(sweep, row)).await?;
+        // Each node answers in this order; who asks goes on behind the last one.
+        all.sort_by_key(Due::place);
+        all.truncate(limit);
+        Ok(all)
     }
 
     async fn report(&self, org: OrgId, action: ActionId) -> Result<Option<KeptReport>, StoreDown> {
@@ -151,8 +154,42 @@ impl ActionStore for PostgresStore {
     }
 
     async fn renew(&self, held: &[HeldLease]) -> Result<Renewal, StoreDown> {
-        let attempt = "renew leases";
         let by_org = by_org(held);
+        let down = match self.renew_of(&by_org).await {
+            Err(down) => down,
+            renewed => return renewed,
+        };
+        // A node that is away is no reason to lose the leases of orgs on the others.
+        let Some(nodes) = self.database.nodes_behind("renew leases", &down).await else {
+            return Err(down);
+        };
+        let mut by_node: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (org, held) in by_org {
+            let node = nodes.iter().position(|orgs| orgs.contains(org.as_uuid()));
+            by_node.entry(node).or_default().insert(org, held);
+        }
+        let (mut all, mut answers) = (Renewal::default(), 0_usize);
+        for held in by_node.values() {
+            match self.renew_of(held).await {
+                Ok(renewal) => {
+                    answers += 1;
+                    all.renewed.extend(renewal.renewed);
+                    all.lost.extend(renewal.lost);
+                }
+                Err(failed) if is_of_a_node(&failed) => {}
+                Err(failed) => return Err(failed),
+            }
+        }
+        if answers == 0 { Err(down) } else { Ok(all) }
+    }
+}
+
+impl PostgresStore {
+    async fn renew_of(
+        &self,
+        by_org: &BTreeMap<OrgId, Vec<&HeldLease>>,
+    ) -> Result<Renewal, StoreDown> {
+        let attempt = "renew leases";
         let millis = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
         let calls: Vec<_> = by_org
             .iter()
@@ -194,33 +231,37 @@ const DEEDS: &str = "
 // holds still within a statement, so that each is a range of its partial index.
 const REPORTS_DUE: &str = "
     select org_id, id, deadline as since from only action
-    where state = 'executing' and deadline is not null and deadline <= now()
-        and ($2::timestamptz is null or deadline >= $2
-            and (deadline, org_id, id) > ($2, $3::uuid, $4::uuid))
-    order by deadline, org_id, id limit $1";
+    where ($1::uuid[] is null or org_id = any($1))
+        and state = 'executing' and deadline is not null and deadline <= now()
+        and ($3::timestamptz is null or deadline >= $3
+            and (deadline, org_id, id) > ($3, $4::uuid, $5::uuid))
+    order by deadline, org_id, id limit $2";
 
 const APPROVALS_DUE: &str = "
     select org_id, id, approval_expires_at as since from only action
-    where state = 'pending_approval' and approval_expires_at <= now()
-        and ($2::timestamptz is null or approval_expires_at >= $2
-            and (approval_expires_at, org_id, id) > ($2, $3::uuid, $4::uuid))
-    order by approval_expires_at, org_id, id limit $1";
+    where ($1::uuid[] is null or org_id = any($1))
+        and state = 'pending_approval' and approval_expires_at <= now()
+        and ($3::timestamptz is null or approval_expires_at >= $3
+            and (approval_expires_at, org_id, id) > ($3, $4::uuid, $5::uuid))
+    order by approval_expires_at, org_id, id limit $2";
 
 const TAKEOVERS_DUE: &str = "
     select org_id, id, lease_until as since, lease_holder, lease_token,
         split_part(tool, '.', 1) as connector
     from only action
-    where lease_until is not null and lease_until <= now()
-        and ($2::timestamptz is null or lease_until >= $2
-            and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
-    order by lease_until, org_id, id limit $1";
+    where ($1::uuid[] is null or org_id = any($1))
+        and lease_until is not null and lease_until <= now()
+        and ($3::timestamptz is null or lease_until >= $3
+            and (lease_until, org_id, id) > ($3, $4::uuid, $5::uuid))
+    order by lease_until, org_id, id limit $2";
 
 const EVIDENCE_DUE: &str = "
     select org_id, action_id as id, awaited_since as since, connector_id from kept_report
-    where awaited_since is not null
-        and ($2::timestamptz is null or awaited_since >= $2
-            and (awaited_since, org_id, action_id) > ($2, $3::uuid, $4::uuid))
-    order by awaited_since, org_id, action_id limit $1";
+    where ($1::uuid[] is null or org_id = any($1))
+        and awaited_since is not null
+        and ($3::timestamptz is null or awaited_since >= $3
+            and (awaited_since, org_id, action_id) > ($3, $4::uuid, $5::uuid))
+    order by awaited_since, org_id, action_id limit $2";
 
 // Planned for its values, so that the rows are found by their keys and never by walking the org.
 // `is true` keeps the index of leases out of it, whose order is another one.

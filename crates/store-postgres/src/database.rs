@@ -17,6 +17,7 @@ use crate::{
     BadSettings, Settings,
     connect::{self, Tls},
     fault::Fault,
+    nodes::NodeCache,
     pipeline::{self, Answers, Failed},
     weighed::{Weighed, Weight},
 };
@@ -68,6 +69,7 @@ pub(crate) enum Share {
 pub(crate) struct Database {
     pool: Pool,
     deadline: Duration,
+    pub(crate) nodes: NodeCache,
 }
 
 /// A connection with its statements prepared: nothing of the calls has been sent yet.
@@ -113,7 +115,7 @@ impl Database {
             None => pool,
         };
         let pool = pool.build().map_err(|error| BadSettings::Pool(error.to_string()))?;
-        Ok(Self { pool, deadline: settings.deadline })
+        Ok(Self { pool, deadline: settings.deadline, nodes: NodeCache::default() })
     }
 
     pub(crate) fn pool(&self) -> crate::Pool {
@@ -124,14 +126,25 @@ impl Database {
     }
 
     /// The rows of each statement. They go out together; each is a transaction of its
-    /// own, and a later one sees at least what an earlier one saw.
+    /// own, and a later one sees at least what an earlier one saw. A transaction that was rolled back
+    /// because of a deadlock changed nothing and is tried once more.
     pub(crate) async fn ask(
         &self,
         attempt: &'static str,
         calls: &[Call<'_>],
     ) -> Result<Answers, StoreDown> {
-        let session = self.session(calls).await.map_err(|fault| fault.down(attempt))?;
-        session.send(calls).await.map_err(|unanswered| unanswered.fault().down(attempt))
+        let asked = match self.asked(calls).await {
+            Err(fault) if fault.is_deadlock() && is_one_transaction(calls) => {
+                self.asked(calls).await
+            }
+            asked => asked,
+        };
+        asked.map_err(|fault| fault.down(attempt))
+    }
+
+    async fn asked(&self, calls: &[Call<'_>]) -> Result<Answers, Fault> {
+        let session = self.session(calls).await?;
+        session.send(calls).await.map_err(Unanswered::fault)
     }
 
     /// The rows of one statement.
@@ -332,6 +345,16 @@ impl Drop for Kept {
 
 fn ended() -> Fault {
     Fault::Broken("its calls have ended".to_owned())
+}
+
+/// Whether calls are rolled back as one.
+fn is_one_transaction(calls: &[Call<'_>]) -> bool {
+    let commits = calls.iter().filter(|call| call.sql == "commit").count();
+    match calls {
+        [_] => true,
+        [first, .., last] => first.sql.starts_with("begin") && last.sql == "commit" && commits == 1,
+        [] => false,
+    }
 }
 
 /// Closes a connection that may still be busy or inside a transaction, or whose buffers are large.

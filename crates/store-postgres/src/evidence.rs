@@ -26,19 +26,24 @@ use crate::{
 // read may have a slot all the same, and so may one for which a slot is being made anew.
 const LOGS: &str = "
     select org_id, id as connector_id from connector
-    where record::json ->> 'witness' is not null and record::json ->> 'archived_at' is null
+    where ($1::uuid[] is null or org_id = any($1))
+        and record::json ->> 'witness' is not null and record::json ->> 'archived_at' is null
     union
     select org_id, connector_id from log_reader
-    where following::json ->> 'broken' is distinct from 'decoder_off'
-        or following::json ->> 'makes_slot' = 'true'";
+    where ($1::uuid[] is null or org_id = any($1))
+        and (following::json ->> 'broken' is distinct from 'decoder_off'
+            or following::json ->> 'makes_slot' = 'true')";
 const WANTED: &str = "
     select 1 from connector
     where org_id = $1 and id = $2
         and record::json ->> 'witness' is not null and record::json ->> 'archived_at' is null";
 // Whatever is kept of a log was kept by who held it.
-const KEPT_LOGS: &str = "select org_id, connector_id from log_reader";
+const KEPT_LOGS: &str = "
+    select kept.org_id, kept.connector_id from log_reader as kept
+    where ($1::uuid[] is null or kept.org_id = any($1))";
 
-// The first takes or renews it, the second tells whose it is by then.
+// The first takes or renews it, the second tells whose it is by then. The end of the new lease is
+// `now()` and its span, so that the one before has ended if it lies at least that span earlier.
 const HOLD: &str = "
     insert into log_reader (org_id, connector_id, holder, token, lease_until)
     values ($1, $2, $3, 1, now() + make_interval(secs => $4))
@@ -46,7 +51,8 @@ const HOLD: &str = "
     set holder = excluded.holder, lease_until = excluded.lease_until,
         token = log_reader.token
             + case when log_reader.holder = excluded.holder then 0 else 1 end
-    where log_reader.holder = excluded.holder or log_reader.lease_until <= now()";
+    where log_reader.holder = excluded.holder
+        or excluded.lease_until - log_reader.lease_until >= make_interval(secs => $4)";
 const HOLDER: &str = "
     select holder, token, following,
         greatest(0, extract(epoch from lease_until - now()) * 1000)::bigint as left_ms
@@ -101,7 +107,8 @@ const FORGET: &str = "
 #[async_trait]
 impl EvidenceStore for PostgresStore {
     async fn followed_logs(&self) -> Result<Vec<Of>, StoreDown> {
-        self.all("look which change logs are read", Call::new(LOGS), whose).await
+        let question = |orgs| Call::new(LOGS).with(orgs);
+        self.all_orgs("look which change logs are read", question, whose).await
     }
 
     async fn is_wanted(&self, of: Of) -> Result<bool, StoreDown> {
@@ -111,7 +118,8 @@ impl EvidenceStore for PostgresStore {
     }
 
     async fn kept_logs(&self) -> Result<Vec<Of>, StoreDown> {
-        self.all("look which change logs are kept", Call::new(KEPT_LOGS), whose).await
+        let question = |orgs| Call::new(KEPT_LOGS).with(orgs);
+        self.all_orgs("look which change logs are kept", question, whose).await
     }
 
     async fn hold_log(

@@ -31,6 +31,11 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// Whether the transaction was rolled back so that another one, which it waited for, could go on.
+    pub(crate) fn is_deadlock(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if *code == SqlState::T_R_DEADLOCK_DETECTED)
+    }
+
     /// The fault as the callers of a store know it.
     pub(crate) fn down(self, attempt: &'static str) -> StoreDown {
         StoreDown { attempt, source: Box::new(self) }

@@ -51,18 +51,23 @@ impl FigureStore for PostgresStore {
     ) -> Result<CountedUp, StoreDown> {
         let attempt = "count what was sealed";
         let after = after.map(|org| *org.as_uuid());
-        let call = Call::new(sql::UNCOUNTED).with(bigint(orgs as u64)).with(after);
-        let rows = self.reading.ask_one(attempt, call).await?;
+        let question =
+            |of| Call::new(sql::UNCOUNTED).with(of).with(bigint(orgs as u64)).with(after);
+        let reached = self.reading.ask_every_org(attempt, question).await?;
+        let org = |row| Cells::of("org_head", row).id("org_id", OrgId::from_uuid);
+        let found = reached.rows.iter().map(org).collect::<Result<Vec<_>, _>>();
+        let mut found = found.map_err(|fault| fault.down(attempt))?;
+        found.sort();
+        found.truncate(orgs);
         let mut step = CountedUp::default();
-        for row in &rows {
-            let org = Cells::of("org_head", row).id("org_id", OrgId::from_uuid);
-            let org = *step.last.insert(org.map_err(|fault| fault.down(attempt))?);
+        for org in &found {
+            let org = *step.last.insert(*org);
             match self.count_of(attempt, org, bigint(deeds as u64)).await {
                 Ok(has_more) => step.has_more |= has_more,
                 Err(down) => step.failed = step.failed.or(Some(down)),
             }
         }
-        if rows.len() < orgs {
+        if found.len() < orgs {
             step.last = None;
         }
         Ok(step)

@@ -13,11 +13,13 @@ use crate::{
 // Each half has an index of its own, which holds the few rows that say so.
 const VOIDING: &str = "
     select org_id, null::uuid as agent_id, (record::json ->> 'voids')::timestamptz as until
-    from org where record::json ->> 'voids' is not null
+    from org
+    where ($1::uuid[] is null or org_id = any($1)) and record::json ->> 'voids' is not null
     union all
     select org_id, id, (record::json ->> 'voids')::timestamptz
-    from agent where record::json ->> 'voids' is not null
-    limit $1";
+    from agent
+    where ($1::uuid[] is null or org_id = any($1)) and record::json ->> 'voids' is not null
+    limit $2";
 
 // The index of what is not sealed leads to both, and has it in the order of ids, which is the order in
 // which actions were recorded.
@@ -36,16 +38,18 @@ const UNDER_WAY: &str = "
 
 impl PostgresStore {
     pub(crate) async fn void_notes(&self, limit: usize) -> Result<Vec<Voiding>, StoreDown> {
-        let call = Call::new(VOIDING).with(bigint(limit as u64));
-        self.all("look for approvals that are void", call, |row| {
+        let question = |orgs| Call::new(VOIDING).with(orgs).with(bigint(limit as u64));
+        let found = self.all_orgs("look for approvals that are void", question, |row| {
             let cells = Cells::of("agent", row);
             Ok(Voiding {
                 org: cells.id("org_id", OrgId::from_uuid)?,
                 agent: cells.id_if_any("agent_id", AgentId::from_uuid)?,
                 until: cells.moment("until")?,
             })
-        })
-        .await
+        });
+        let mut found = found.await?;
+        found.truncate(limit);
+        Ok(found)
     }
 
     pub(crate) async fn waiting_in_vain(

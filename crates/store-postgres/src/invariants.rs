@@ -13,7 +13,12 @@ use model::OrgId;
 use tokio_postgres::{Client, error::SqlState, types::ToSql};
 use uuid::Uuid;
 
-use crate::{BadSettings, Settings, connect, fault::Fault};
+use crate::{
+    BadSettings, Settings, connect,
+    fault::Fault,
+    nodes::{KNOWN, PLACES, is_away},
+    parts::ATTACHED,
+};
 pub use table::{INVARIANTS, Invariant, Takes};
 
 /// Every org of the record.
@@ -35,6 +40,15 @@ pub struct Finding {
     pub first: Vec<String>,
 }
 
+/// What was found of the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Of each invariant.
+    pub findings: Vec<Finding>,
+    /// The orgs that could not be looked at: a node of the database does not answer.
+    pub unreached: Vec<OrgId>,
+}
+
 /// Why the record was not looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLooked {
@@ -48,39 +62,71 @@ pub enum NotLooked {
 
 /// What is found of every invariant at this moment; `vault_keys` are the ids of the keys
 /// that open what is encrypted.
-pub async fn look(settings: &Settings, vault_keys: &[Vec<u8>]) -> Result<Vec<Finding>, NotLooked> {
+pub async fn look(settings: &Settings, vault_keys: &[Vec<u8>]) -> Result<Looked, NotLooked> {
     let (config, tls) = connect::config(settings)?;
     let client = connect::dial(&config, tls).await.map_err(|fault| fault.down(ATTEMPT))?;
     let found = all(&client, settings.lease, vault_keys).await;
     found.map_err(|fault| fault.down(ATTEMPT).into())
 }
 
-async fn all(
-    client: &Client,
-    lease: Duration,
-    vault_keys: &[Vec<u8>],
-) -> Result<Vec<Finding>, Fault> {
+async fn all(client: &Client, lease: Duration, vault_keys: &[Vec<u8>]) -> Result<Looked, Fault> {
     client.batch_execute(BEGIN).await?;
-    let orgs = client.query(ORGS, &[]).await?;
-    let orgs: Vec<Uuid> = orgs.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let mut orgs = orgs(client).await?;
+    let attached = client.query(ATTACHED, &[]).await?;
+    let attached: Vec<String> =
+        attached.iter().map(|row| row.try_get("part")).collect::<Result<_, _>>()?;
     let left_behind = (lease * LEFT_BEHIND).as_secs_f64();
-    let mut findings = Vec::with_capacity(INVARIANTS.len());
+    let (mut findings, mut unreached) = (Vec::with_capacity(INVARIANTS.len()), Vec::new());
     for invariant in INVARIANTS {
         let mut finding = Finding { invariant, violations: 0, first: Vec::new() };
         for org in &orgs {
             let more: Option<&(dyn ToSql + Sync)> = match invariant.takes {
                 Takes::Org => None,
+                Takes::OrgAndAttached => Some(&attached),
                 Takes::OrgAndSpan => Some(&left_behind),
                 Takes::OrgAndVaultKeys => Some(&vault_keys),
             };
             let values: Vec<&(dyn ToSql + Sync)> =
                 std::iter::once(org as &(dyn ToSql + Sync)).chain(more).collect();
-            one(client, &mut finding, *org, &values).await?;
+            if !unreached.contains(org)
+                && one(client, &mut finding, *org, &values).await? == Reach::Away
+            {
+                unreached.extend(beside(client, &orgs, *org).await);
+            }
         }
+        orgs.retain(|org| !unreached.contains(org));
         findings.push(finding);
     }
     client.batch_execute("commit").await?;
-    Ok(findings)
+    let unreached = unreached.into_iter().map(OrgId::from_uuid).collect();
+    Ok(Looked { findings, unreached })
+}
+
+/// Every org; where a node of the database is away, those that its other nodes know of.
+async fn orgs(client: &Client) -> Result<Vec<Uuid>, Fault> {
+    client.batch_execute("savepoint orgs").await?;
+    let orgs = match client.query(ORGS, &[]).await {
+        Err(error) if error.code().is_some_and(is_away) => {
+            client.batch_execute("rollback to orgs").await?;
+            client.query(KNOWN, &[]).await?
+        }
+        orgs => orgs?,
+    };
+    Ok(orgs.iter().map(|row| row.try_get("org_id")).collect::<Result<_, _>>()?)
+}
+
+/// The orgs on the node of this one, which need not be waited for one by one.
+async fn beside(client: &Client, orgs: &[Uuid], org: Uuid) -> Vec<Uuid> {
+    let nodes = client.query(PLACES, &[&orgs]).await.unwrap_or_default();
+    let nodes = nodes.iter().filter_map(|row| row.try_get::<_, Vec<Uuid>>("orgs").ok());
+    nodes.into_iter().find(|orgs| orgs.contains(&org)).unwrap_or_else(|| vec![org])
+}
+
+/// Whether the rows of an org could be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Here,
+    Away,
 }
 
 /// Adds what one org's rows break.
@@ -89,7 +135,7 @@ async fn one(
     finding: &mut Finding,
     org: Uuid,
     values: &[&(dyn ToSql + Sync)],
-) -> Result<(), Fault> {
+) -> Result<Reach, Fault> {
     let mut sql = String::from("select o.offender, count(*) over () from (");
     // Writing to a string does not fail.
     let _ = write!(sql, "{}) as o (offender) limit {TOLD}", finding.invariant.sql);
@@ -109,9 +155,13 @@ async fn one(
             finding.violations += 1;
             finding.first.push(format!("{org}: {}", Fault::from(error)));
         }
+        Err(error) if error.code().is_some_and(is_away) => {
+            client.batch_execute("rollback to invariant").await?;
+            return Ok(Reach::Away);
+        }
         Err(error) => return Err(error.into()),
     }
-    Ok(())
+    Ok(Reach::Here)
 }
 
 /// Class 22 is what a value causes.

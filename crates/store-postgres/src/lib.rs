@@ -6,14 +6,6 @@
 //! checks. The schema is in `/migrations`, [`migrate`] brings a database to it, and
 //! [`PostgresStore::check`] refuses one that is not.
 
-/// Whether the partition that a tile lies in is away, told by the catalogue itself.
-macro_rules! is_away {
-    () => {
-        "not exists (select from pg_inherits where inhparent = 'deed'::regclass
-            and inhrelid = to_regclass('deed_' || tile.part))"
-    };
-}
-
 mod accounts;
 mod actions;
 mod append;
@@ -37,7 +29,9 @@ mod log_entries;
 mod mails;
 mod members;
 mod migrate;
+mod nodes;
 mod org_settings;
+mod parts;
 mod people;
 mod pipeline;
 mod policies;
@@ -65,7 +59,7 @@ pub use archive::{
     ArchiveError, Earnest, Moved, Part, Thinned, move_to_the_past, thin_checkpoints,
 };
 pub use connect::BadSettings;
-pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
+pub use invariants::{Finding, INVARIANTS, Invariant, Looked, NotLooked, Takes, look};
 pub use migrate::{
     GRANTS, Grant, MIGRATIONS, MigrateError, Migration, OF_NO_ORG,
     distribute::{Spread, Spreading, distribute, spreading},
@@ -119,16 +113,26 @@ pub struct Pulse {
     pub now: Timestamp,
     /// Whether it takes writes; a standby and one that was set read-only take none.
     pub takes_writes: bool,
+}
+
+/// What all orgs of the database have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Survey {
     /// Whether the last deed of an org is of a time that has not come.
     pub is_ahead: bool,
+    /// How many orgs are on nodes of the database that do not answer.
+    pub unreached: usize,
+    /// Whether any node with orgs answered.
+    pub is_reached: bool,
 }
 
 const PULSE: &str = "
     select clock_timestamp() as clock,
         not (pg_is_in_recovery() or current_setting('transaction_read_only')::boolean)
-            as takes_writes,
-        exists (select org_id from org_head where issued_at > clock_timestamp() + interval '2 seconds')
-            as is_ahead";
+            as takes_writes";
+const AHEAD: &str = "
+    select coalesce(bool_or(issued_at > clock_timestamp() + interval '2 seconds'), false) as is_ahead
+    from org_head where ($1::uuid[] is null or org_id = any($1))";
 
 impl PostgresStore {
     /// The store that these settings name; it connects when it is first asked.
@@ -154,11 +158,24 @@ impl PostgresStore {
         let rows = self.database.ask_one(attempt, call).await?;
         let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
         let cells = Cells::of("the pulse", row);
-        let pulse = || {
-            let (takes_writes, is_ahead) = (cells.get("takes_writes")?, cells.get("is_ahead")?);
-            Ok(Pulse { now: cells.moment("clock")?, takes_writes, is_ahead })
-        };
+        let pulse =
+            || Ok(Pulse { now: cells.moment("clock")?, takes_writes: cells.get("takes_writes")? });
         pulse().map_err(|fault: Fault| fault.down(attempt))
+    }
+
+    /// Looks at all orgs.
+    pub async fn survey(&self) -> Result<Survey, StoreDown> {
+        let attempt = "look at all orgs";
+        let question = |orgs| Call::new(AHEAD).with(orgs);
+        let reached = self.database.reach_every_org(attempt, question, None).await?;
+        let is_ahead = |row| Cells::of("org_head", row).get::<bool>("is_ahead");
+        let ahead = reached.rows.iter().map(is_ahead).collect::<Result<Vec<_>, _>>();
+        let ahead = ahead.map_err(|fault| fault.down(attempt))?;
+        Ok(Survey {
+            is_ahead: ahead.contains(&true),
+            unreached: reached.unreached.len(),
+            is_reached: reached.failed.is_none(),
+        })
     }
 
     /// How the pools of connections are used now.

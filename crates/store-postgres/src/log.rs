@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
 use records::{
-    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span,
-    Standing, Stray,
+    Away, AwayTiles, DeedRow, LogHead, LogSize, LogStore, Logs, Misfit, OrgLog, SignedCheckpoint,
+    Span, Standing, Stray,
 };
 use tokio_postgres::Row;
 
@@ -17,15 +17,20 @@ use crate::{
     database::Call,
     fault::Fault,
     ledger_store::{chain_head, log_no},
+    parts::ATTACHED,
     rows::{Cells, bigint, system_time},
 };
 
 #[async_trait]
 impl LogStore for PostgresStore {
-    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
+    async fn logs(&self) -> Result<Logs, StoreDown> {
         let attempt = "read how long the logs are";
-        let rows = self.database.ask_one(attempt, Call::new(LOGS)).await?;
-        rows.iter().map(log_size).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+        let question = |orgs| Call::new(LOGS).with(orgs);
+        let reached = self.database.ask_every_org(attempt, question).await?;
+        let sizes = reached.rows.iter().map(log_size).collect::<Result<Vec<_>, _>>();
+        let mut sizes = sizes.map_err(|fault| fault.down(attempt))?;
+        sizes.sort_by_key(|log| log.of);
+        Ok(Logs { sizes, unreached: reached.unreached })
     }
 
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown> {
@@ -66,43 +71,42 @@ impl LogStore for PostgresStore {
     }
 
     async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
-        let attempt = "read the deeds of a log";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let call = Call::new(ROWS)
-            .with(*log.org.as_uuid())
-            .with(place(log.no, from))
-            .with(place(log.no.next(), 0))
-            .with(limit);
-        let rows = self.reading.ask_one(attempt, call).await?;
-        rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+        let mut rows = self.deed_rows(log, from, limit).await?;
+        if rows.iter().any(lacks_its_action) {
+            // A partition that was attached since may have the actions by now.
+            if !self.has_deeds_away(READ, log.org).await? {
+                return self.deed_rows(log, from, limit).await;
+            }
+            // A deed about an action that is away can only be compared with its own row.
+            for row in rows.iter_mut().filter(|row| lacks_its_action(row)) {
+                row.acting = row.agent;
+            }
+        }
+        Ok(rows)
     }
 
     async fn away(&self, log: OrgLog, tile: u64) -> Result<Option<Away>, StoreDown> {
         let attempt = "look for a tile that is away";
         let Some(index) = Place::node(log.no, 1, tile) else { return Ok(None) };
-        let call = Call::new(AWAY).with(*log.org.as_uuid()).with(bigint(index));
-        let rows = self.database.ask_one(attempt, call).await?;
-        let read = |row| {
-            let cells = Cells::of("past_tile", row);
+        let call = Call::new(TILE).with(*log.org.as_uuid()).with(bigint(index));
+        self.if_away(attempt, call, |cells| {
             Ok(Away { last: cells.digest("last")?, issued_at: cells.moment("issued_at")? })
-        };
-        rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
+        })
+        .await
     }
 
     async fn away_from(&self, log: OrgLog, tile: u64) -> Result<Option<AwayTiles>, StoreDown> {
         let attempt = "look for tiles that are away";
         let Some(index) = Place::node(log.no, 1, tile) else { return Ok(None) };
-        let call = Call::new(AWAY_FROM)
+        let call = Call::new(TILES_FROM)
             .with(*log.org.as_uuid())
             .with(bigint(index))
             .with(bigint(Place::node(log.no.next(), 1, 0).unwrap_or(u64::MAX >> 1)));
-        let rows = self.reading.ask_one(attempt, call).await?;
-        let read = |row| {
-            let cells = Cells::of("past_tile", row);
+        self.if_away(attempt, call, |cells| {
             let end = cells.count("end")?.saturating_sub(index - tile);
             Ok(AwayTiles { partition: cells.get("part")?, end })
-        };
-        rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
+        })
+        .await
     }
 
     async fn put_checkpoint(
@@ -167,13 +171,60 @@ impl LogStore for PostgresStore {
     }
 }
 
+impl PostgresStore {
+    /// The rows of the deeds, each with the agent of its action where that is here.
+    async fn deed_rows(
+        &self,
+        log: OrgLog,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<DeedRow>, StoreDown> {
+        let call = Call::new(ROWS)
+            .with(*log.org.as_uuid())
+            .with(place(log.no, from))
+            .with(place(log.no.next(), 0))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        let rows = self.reading.ask_one(READ, call).await?;
+        rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(READ))
+    }
+
+    /// What is read of the tile that is asked for, if its partition is away.
+    async fn if_away<T>(
+        &self,
+        attempt: &'static str,
+        tile: Call<'_>,
+        read: impl Fn(&Cells<'_>) -> Result<T, Fault>,
+    ) -> Result<Option<T>, StoreDown> {
+        let answers = self.reading.ask(attempt, &[tile, Call::new(ATTACHED)]).await?;
+        let found = || {
+            let [tiles, attached] = answers.as_slice() else { return Ok(None) };
+            let Some(tile) = tiles.first() else { return Ok(None) };
+            let part = |row| Cells::of("past_tile", row).get::<String>("part");
+            let attached = attached.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+            let is_here = attached.contains(&part(tile)?);
+            if is_here { Ok(None) } else { read(&Cells::of("past_tile", tile)).map(Some) }
+        };
+        found().map_err(|fault: Fault| fault.down(attempt))
+    }
+}
+
+const READ: &str = "read the deeds of a log";
+
+/// Whether a deed tells of an action that was not found beside it.
+fn lacks_its_action(row: &DeedRow) -> bool {
+    row.action.is_some() && row.acting.is_none() && row.kind != "action"
+}
+
 const LOGS: &str = "
     select org_id, no::bigint as log_no, log, size, closed_at from closed_log
+    where ($1::uuid[] is null or org_id = any($1))
     union all
-    select org_id, (select count(*) from closed_log where closed_log.org_id = org_head.org_id),
-        log, size, null
-    from org_head
-    order by org_id, log_no";
+    select head.org_id,
+        (select count(*) from closed_log as closed
+        where closed.org_id = head.org_id and ($1::uuid[] is null or closed.org_id = any($1))),
+        head.log, head.size, null
+    from org_head as head
+    where ($1::uuid[] is null or head.org_id = any($1))";
 const HEAD: &str = "
     select (select count(*) from closed_log where org_id = $1) as log_no,
         null::timestamptz as closed_at, log, size, last_digest, frontier, issued_at, event_seq,
@@ -185,43 +236,31 @@ const CLOSED: &str = "
     from closed_log where org_id = $1
     order by no";
 
-const AWAY: &str = concat!(
-    "select substr(tile.digests, 8161, 32) as last, tile.issued_at from past_tile as tile
-    where tile.org_id = $1 and tile.index = $2 and ",
-    is_away!()
-);
+const TILE: &str = "
+    select part, substr(digests, 8161, 32) as last, issued_at from past_tile
+    where org_id = $1 and index = $2";
 
 // The tiles of a partition follow each other: the next one of another partition ends them, or the last
 // one of the log does.
-const AWAY_FROM: &str = concat!(
-    "select tile.part, coalesce(
+const TILES_FROM: &str = "
+    select tile.part, coalesce(
         (select min(next.index) from past_tile as next
         where next.org_id = $1 and next.index > $2 and next.index < $3 and next.part <> tile.part),
         (select max(last.index) + 1 from past_tile as last
         where last.org_id = $1 and last.index >= $2 and last.index < $3)
     ) as \"end\"
     from past_tile as tile
-    where tile.org_id = $1 and tile.index = $2 and ",
-    is_away!()
-);
+    where tile.org_id = $1 and tile.index = $2";
 
-// A deed that is about an action which is away can only be held against its own row.
-const ROWS: &str = concat!(
-    "
+const ROWS: &str = "
     select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, deed.issued_at, deed.body,
-        deed.digest, deed.signature, deed.key_id,
-        case when acting.agent_id is not null then acting.agent_id
-            when deed.action_id is not null and deed.kind <> 'action' and exists (
-                select from past_tile as tile where tile.org_id = $1 and ",
-    is_away!(),
-    ") then deed.agent_id end as acting_id
+        deed.digest, deed.signature, deed.key_id, acting.agent_id as acting_id
     from deed
     left join lateral (
         select agent_id from action where org_id = $1 and id = deed.action_id offset 0
     ) as acting on true
     where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
-    order by deed.seq limit $4"
-);
+    order by deed.seq limit $4";
 
 // `offset 0` keeps each run a range of the primary key. Of deeds in the past the digests were kept,
 // so that these do not ask whether their partition is here.

@@ -39,9 +39,9 @@ impl CheckStore for PostgresStore {
 
     async fn take_check(&self) -> Result<Option<ChainCheck>, StoreDown> {
         let attempt = "look for a check to be done";
-        for row in self.database.ask_one(attempt, Call::new(WAITING)).await? {
-            let named = key(&row).map_err(|fault| fault.down(attempt))?;
-            let call = Call::new(TAKE).with(named.0).with(named.1);
+        let question = |orgs| Call::new(WAITING).with(orgs);
+        for (org, id) in self.all_orgs(attempt, question, key).await? {
+            let call = Call::new(TAKE).with(org).with(id);
             let taken = self.database.ask_one(attempt, call).await?;
             let check = taken.first().map(read).transpose();
             if let Some(check) = check.map_err(|fault| fault.down(attempt))? {
@@ -85,7 +85,9 @@ impl CheckStore for PostgresStore {
 // others, who try the next.
 const WAITING: &str = "
     select org_id, id from chain_check
-    where status = 'queued' or status = 'running' and touched_at < now() - interval '1 minute'
+    where ($1::uuid[] is null or org_id = any($1))
+        and (status = 'queued'
+            or status = 'running' and touched_at < now() - interval '1 minute')
     order by touched_at limit 8";
 const TAKE: &str = "
     update chain_check set status = 'running', touched_at = now()

@@ -288,14 +288,14 @@ async fn apply(client: &Client, migration: &Migration) -> Result<(), MigrateErro
         // PostgreSQL makes no index inside a transaction that instances can write beside.
         let is_apart = migration.sql.contains(" concurrently ");
         if !is_apart {
-            client.batch_execute("begin").await?;
+            distribute::begin(client).await?;
         }
         // One by one: a distributed table takes no two commands at once.
         for statement in statements(migration.sql) {
             client.batch_execute(statement).await?;
         }
         if is_apart {
-            client.batch_execute("begin").await?;
+            distribute::begin(client).await?;
         }
         distribute::whats_new(client).await?;
         let sql = "
@@ -327,8 +327,8 @@ async fn grant(client: &Client, role: &str) -> Result<(), MigrateError> {
     let rights = GRANTS.iter().map(|Grant { table, privileges }| {
         format!("revoke all on {table} from {quoted}; grant {privileges} on {table} to {quoted};")
     });
-    let text = format!("begin; {} commit", rights.collect::<String>());
-    run(client, &text, attempt).await
+    distribute::begin(client).await.map_err(|error| failed(attempt, error.into()))?;
+    run(client, &format!("{} commit", rights.collect::<String>()), attempt).await
 }
 
 /// The statements of a migration, one by one. It has neither block comments nor quotes by dollars.

@@ -65,14 +65,17 @@ impl PeopleStore for PostgresStore {
     async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown> {
         let attempt = "count who asks to sign in";
         let sql = "
-            insert into sign_in_count as kept (subject, began_at, count) values ($1, now(), 1)
-            on conflict (subject) do update
-            set began_at = case when kept.began_at + make_interval(secs => $2) <= now()
-                    then now() else kept.began_at end,
-                count = case when kept.began_at + make_interval(secs => $2) <= now()
-                    then 1 else least(kept.count, 1000000) + 1 end
-            returning count,
-                ceil(extract(epoch from began_at - now()) + $2)::bigint as seconds";
+            with counted as (
+                insert into sign_in_count as kept (subject, began_at, count) values ($1, now(), 1)
+                on conflict (subject) do update
+                set began_at = case when excluded.began_at - kept.began_at >= make_interval(secs => $2)
+                        then excluded.began_at else kept.began_at end,
+                    count = case when excluded.began_at - kept.began_at >= make_interval(secs => $2)
+                        then 1 else least(kept.count, 1000000) + 1 end
+                returning count, began_at
+            )
+            select count, ceil(extract(epoch from began_at - now()) + $2)::bigint as seconds
+            from counted";
         let call = Call::new(sql).with(&subject[..]).with(window.as_secs_f64());
         let counted = self.found(attempt, call, |row| {
             let cells = Cells::of("sign_in_count", row);
@@ -94,12 +97,12 @@ impl PeopleStore for PostgresStore {
                 select count(*) as live from challenge
                 where user_id = $2 and used_at is null and expires_at > now()
             ), asked as (
-                insert into challenge (id, user_id, salt, browser, tries, created_at, expires_at,
-                    next, again)
+                insert into challenge as made (id, user_id, salt, browser, tries, created_at,
+                    expires_at, next, again)
                 select $1, case when live < $7 then $2::uuid end, $3, $4, 0, now(),
                     now() + make_interval(secs => $5), $8, $9
                 from live
-                returning id, user_id
+                returning made.id, made.user_id
             )
             insert into mail_job (id, challenge_id, run_at, attempt, token)
             select $6, id, now(), 0, 0 from asked where user_id is not null";
@@ -188,12 +191,16 @@ impl PeopleStore for PostgresStore {
         chosen: Chosen,
     ) -> Result<Option<Session>, StoreDown> {
         let sql = "
-            update session
-            set mac = $2, chosen_org = $3, chosen_role = $4, chosen_member = $5, last_seen_at = now()
-            where mac = $1 and ended_at is null and expires_at > now()
-            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser, chosen_org, chosen_role, chosen_member,
-                authenticated_at + make_interval(secs => $6) > now() as is_fresh";
+            with moved as (
+                update session
+                set mac = $2, chosen_org = $3, chosen_role = $4, chosen_member = $5,
+                    last_seen_at = now()
+                where mac = $1 and ended_at is null and expires_at > now()
+                returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at,
+                    network, browser, chosen_org, chosen_role, chosen_member
+            )
+            select moved.*, authenticated_at + make_interval(secs => $6) > now() as is_fresh
+            from moved";
         let call = Call::new(sql)
             .with(&had[..])
             .with(&given[..])
@@ -206,12 +213,15 @@ impl PeopleStore for PostgresStore {
 
     async fn enter(&self, mac: &Mac, chosen: Chosen) -> Result<Option<Session>, StoreDown> {
         let sql = "
-            update session
-            set chosen_org = $2, chosen_role = $3, chosen_member = $4, last_seen_at = now()
-            where mac = $1 and ended_at is null and expires_at > now() and chosen_org is null
-            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser, chosen_org, chosen_role, chosen_member,
-                authenticated_at + make_interval(secs => $5) > now() as is_fresh";
+            with moved as (
+                update session
+                set chosen_org = $2, chosen_role = $3, chosen_member = $4, last_seen_at = now()
+                where mac = $1 and ended_at is null and expires_at > now() and chosen_org is null
+                returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at,
+                    network, browser, chosen_org, chosen_role, chosen_member
+            )
+            select moved.*, authenticated_at + make_interval(secs => $5) > now() as is_fresh
+            from moved";
         let call = Call::new(sql)
             .with(&mac[..])
             .with(*chosen.org.as_uuid())

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crypto::ed25519::PublicKey;
 use deed::{Introduction, Purpose, SealKey};
 use ledger::StoreDown;
+use model::Timestamp;
 use tokio_postgres::Row;
 
 use crate::{
@@ -16,6 +17,10 @@ use crate::{
 
 #[async_trait]
 impl SealKeyStore for PostgresStore {
+    async fn now(&self) -> Result<Timestamp, StoreDown> {
+        Ok(self.pulse().await?.now)
+    }
+
     async fn seal_keys(&self) -> Result<Vec<SealKey>, StoreDown> {
         let attempt = "read the seal keys";
         let sql = "

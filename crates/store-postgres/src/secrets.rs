@@ -17,7 +17,7 @@ use crate::{
 pub type PepperMac = [u8; 32];
 
 /// How many secrets are encrypted under the keys of a ring, and how many under others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SealedSecrets {
     /// Fields of connectors' credentials under a key of the ring.
     pub known_credentials: u64,
@@ -25,6 +25,18 @@ pub struct SealedSecrets {
     pub unknown_credentials: u64,
     /// The present secrets of webhook endpoints under no key of the ring.
     pub unknown_webhook_secrets: u64,
+    /// The orgs of which none was counted: they cannot be reached.
+    pub unreached_orgs: u64,
+}
+
+impl SealedSecrets {
+    fn add(&mut self, row: &Row) -> Result<(), Fault> {
+        let cells = Cells::of("connector", row);
+        self.known_credentials += cells.count("known_credentials")?;
+        self.unknown_credentials += cells.count("unknown_credentials")?;
+        self.unknown_webhook_secrets += cells.count("unknown_webhook_secrets")?;
+        Ok(())
+    }
 }
 
 /// How long the count may take, of however many orgs.
@@ -73,8 +85,8 @@ impl PostgresStore {
         self.database.ask_one("replace the mark of the pepper", call).await.map(|_| ())
     }
 
-    /// How many secrets of every org are under these keys of the vault, by their ids, and how many
-    /// are not.
+    /// How many secrets of every org that can be reached are under these keys of the vault, by their
+    /// ids, and how many are not.
     pub async fn sealed_secrets(&self, key_ids: &[Vec<u8>]) -> Result<SealedSecrets, StoreDown> {
         let attempt = "count the secrets under the vault's keys";
         let sql = "
@@ -84,29 +96,27 @@ impl PostgresStore {
                     as unknown_webhook_secrets
             from (
                 select true as is_credential,
-                    substring(decode(field.value, 'base64') from 2 for 8) = any ($1::bytea[])
+                    substring(decode(field.value, 'base64') from 2 for 8) = any ($2::bytea[])
                         as is_known
                 from connector as c
                 cross join jsonb_each_text(c.record::jsonb -> 'credential') as field
+                where ($1::uuid[] is null or c.org_id = any($1))
                 union all
                 select false,
                     substring(decode(w.record::jsonb ->> 'secret', 'base64') from 2 for 8)
-                        = any ($1::bytea[])
-                from webhook as w where w.deleted_at is null
+                        = any ($2::bytea[])
+                from webhook as w
+                where ($1::uuid[] is null or w.org_id = any($1)) and w.deleted_at is null
             ) as sealed_secret";
-        let call = Call::new(sql).with(key_ids);
-        let rows = self.reading.ask_at_leisure(attempt, call, COUNTED_WITHIN).await?;
-        let count = |row: &Row| {
-            let cells = Cells::of("connector", row);
-            Ok(SealedSecrets {
-                known_credentials: cells.count("known_credentials")?,
-                unknown_credentials: cells.count("unknown_credentials")?,
-                unknown_webhook_secrets: cells.count("unknown_webhook_secrets")?,
-            })
-        };
-        let counted = rows.first().map(count).transpose();
-        let counted = counted.map_err(|fault: Fault| fault.down(attempt))?;
-        counted.ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))
+        let question = |orgs| Call::new(sql).with(orgs).with(key_ids);
+        let reached =
+            self.reading.ask_every_org_at_leisure(attempt, question, COUNTED_WITHIN).await?;
+        let unreached_orgs = reached.unreached.len() as u64;
+        let mut counted = SealedSecrets { unreached_orgs, ..SealedSecrets::default() };
+        for row in &reached.rows {
+            counted.add(row).map_err(|fault| fault.down(attempt))?;
+        }
+        Ok(counted)
     }
 }
 

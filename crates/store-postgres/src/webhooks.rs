@@ -62,29 +62,36 @@ const SETTLED: &str = "
         and status in ('pending', 'retrying', 'delivered')";
 
 // Asked by itself while there is none, and so that nothing else is.
-const ANY: &str = "select exists (select 1 from webhook_lane where is_open) as any_is_open";
+const ANY: &str = "
+    select exists (
+        select 1 from webhook_lane
+        where ($1::uuid[] is null or org_id = any($1)) and is_open) as any_is_open";
 
 // Looks through every org; what an org has to do is told by two of its rows.
 const WAITING: &str = "
-    select waiting.org_id, waiting.webhook_id
+    select waiting.org_id, waiting.webhook_id, waiting.place, waiting.lease_until
     from (
         select lane.org_id, lane.webhook_id, lane.lease_until,
             row_number() over (
                 partition by lane.org_id order by lane.lease_until nulls first) as place
         from webhook_lane as lane join org_head as head on head.org_id = lane.org_id
-        where lane.is_open and (lane.lease_until is null or lane.lease_until <= now())
-            and (lane.failing_since is not null) = $1
+        where ($1::uuid[] is null or lane.org_id = any($1) and head.org_id = any($1))
+            and lane.is_open and (lane.lease_until is null or lane.lease_until <= now())
+            and (lane.failing_since is not null) = $2
             and (lane.seq < head.event_seq or lane.due_at <= now()
-                or lane.failed_at - lane.failing_since >= make_interval(secs => $2))) as waiting
-    order by waiting.place, waiting.lease_until nulls first limit $3";
+                or lane.failed_at - lane.failing_since >= make_interval(secs => $3))) as waiting
+    order by waiting.place, waiting.lease_until nulls first limit $4";
 
 const CLAIM: &str = "
-    update webhook_lane
-    set lease_until = now() + make_interval(secs => $3), token = token + 1
-    where org_id = $1 and webhook_id = $2 and is_open
-        and (lease_until is null or lease_until <= now())
-    returning token, seq, failing_since, failed_at, delivered_at,
-        coalesce(due_at <= now(), false) as is_due, now() as claimed_at";
+    with claimed as (
+        update webhook_lane
+        set lease_until = now() + make_interval(secs => $3), token = token + 1
+        where org_id = $1 and webhook_id = $2 and is_open
+            and (lease_until is null or lease_until <= now())
+        returning token, seq, failing_since, failed_at, delivered_at, due_at)
+    select token, seq, failing_since, failed_at, delivered_at,
+        coalesce(due_at <= now(), false) as is_due, now() as claimed_at
+    from claimed";
 
 const WEBHOOK: &str = "select record from webhook where org_id = $1 and id = $2";
 
@@ -109,11 +116,13 @@ const PUT: &str = "
     on conflict (org_id, id) do update
     set status = excluded.status, tries = excluded.tries, next_at = excluded.next_at";
 const NEXT: &str = "
-    update webhook_lane
-    set due_at = (select min(next_at) from webhook_delivery
-        where org_id = $1 and webhook_id = $2 and next_at is not null)
-    where org_id = $1 and webhook_id = $2
-    returning coalesce(due_at <= now(), false) as is_due";
+    with noted as (
+        update webhook_lane
+        set due_at = (select min(next_at) from webhook_delivery
+            where org_id = $1 and webhook_id = $2 and next_at is not null)
+        where org_id = $1 and webhook_id = $2
+        returning due_at)
+    select coalesce(due_at <= now(), false) as is_due from noted";
 
 // Taken first, so that a lane that is being closed is seen closed.
 const OPEN: &str = "
@@ -124,7 +133,9 @@ const OPEN: &str = "
     select 1 / count(*) from lane";
 
 const CLOSED: &str = "
-    select org_id, webhook_id from webhook_lane where not is_open and due_at is not null limit $1";
+    select org_id, webhook_id from webhook_lane
+    where ($1::uuid[] is null or org_id = any($1)) and not is_open and due_at is not null
+    limit $2";
 const DROP: &str = "
     update webhook_delivery set status = 'dropped', next_at = null
     where org_id = $1 and id in (
@@ -135,7 +146,8 @@ const DROPPED: &str = "
     update webhook_lane set due_at = (select min(next_at) from webhook_delivery
         where org_id = $1 and webhook_id = $2 and next_at is not null)
     where org_id = $1 and webhook_id = $2 and not is_open";
-const ORGS: &str = "select distinct org_id from webhook order by org_id";
+const ORGS: &str = "
+    select distinct org_id from webhook where ($1::uuid[] is null or org_id = any($1))";
 const FORGET: &str = "
     delete from webhook_delivery
     where org_id = $1 and id in (
@@ -224,9 +236,9 @@ impl DeliveryStore for PostgresStore {
 
     async fn has_open_lanes(&self) -> Result<bool, StoreDown> {
         let attempt = "look whether there are webhook endpoints";
-        let rows = self.database.ask_one(attempt, Call::new(ANY)).await?;
-        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
-        Cells::of("webhook_lane", row).get("any_is_open").map_err(|fault| fault.down(attempt))
+        let question = |orgs| Call::new(ANY).with(orgs);
+        let is_open = |row: &Row| Cells::of("webhook_lane", row).get("any_is_open");
+        Ok(self.all_orgs(attempt, question, is_open).await?.contains(&true))
     }
 
     async fn waiting_endpoints(
@@ -234,9 +246,21 @@ impl DeliveryStore for PostgresStore {
         (failing, disable_after): (bool, Duration),
         limit: usize,
     ) -> Result<Vec<Key>, StoreDown> {
-        let call =
-            Call::new(WAITING).with(failing).with(disable_after.as_secs_f64()).with(most(limit));
-        self.all("look which webhook endpoints wait", call, key_of).await
+        let question = |orgs| {
+            let call = Call::new(WAITING).with(orgs).with(failing);
+            call.with(disable_after.as_secs_f64()).with(most(limit))
+        };
+        let attempt = "look which webhook endpoints wait";
+        let mut waiting = self
+            .all_orgs(attempt, question, |row| {
+                let cells = Cells::of("webhook_lane", row);
+                Ok((cells.count("place")?, cells.moment_if_any("lease_until")?, key_of(row)?))
+            })
+            .await?;
+        // Each node answers in this order, in which every org has its turn before another's next.
+        waiting.sort_unstable();
+        waiting.truncate(limit);
+        Ok(waiting.into_iter().map(|(_, _, key)| key).collect())
     }
 
     async fn claim(&self, key: Key, lease: Duration) -> Result<Option<Claim>, StoreDown> {
@@ -301,14 +325,14 @@ impl DeliveryStore for PostgresStore {
     async fn sweep_deliveries(&self, keep: Duration, limit: usize) -> Result<usize, StoreDown> {
         let attempt = "sweep webhook deliveries";
         let (mut dropped, mut removed) = (0, 0);
-        let closed = Call::new(CLOSED).with(most(limit));
-        for key in self.all(attempt, closed, key_of).await? {
+        let closed = |orgs| Call::new(CLOSED).with(orgs).with(most(limit));
+        for key in self.all_orgs(attempt, closed, key_of).await? {
             let calls = [keyed(DROP, key).with(most(limit)), keyed(DROPPED, key)];
             let answers = self.database.ask(attempt, &calls).await?;
             dropped = dropped.max(answers.first().map_or(0, Vec::len));
         }
         let org = |row: &Row| Cells::of("webhook", row).get::<Uuid>("org_id");
-        for org in self.all(attempt, Call::new(ORGS), org).await? {
+        for org in self.all_orgs(attempt, |orgs| Call::new(ORGS).with(orgs), org).await? {
             let call = Call::new(FORGET).with(org).with(keep.as_secs_f64()).with(most(limit));
             removed = removed.max(self.database.ask_one(attempt, call).await?.len());
         }

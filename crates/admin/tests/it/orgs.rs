@@ -72,7 +72,7 @@ async fn a_bad_time_zone_or_name_makes_no_org() {
         };
         assert_eq!(param, blamed);
     }
-    assert!(world.store.orgs().await.unwrap().is_empty());
+    assert!(world.store.orgs().await.unwrap().found.is_empty());
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_name_is_one_orgs_even_where_two_ask_for_it_at_once() {
     assert_ne!(one.is_err(), other.is_err());
     assert!(is_taken(&world.deployment().create_org(named("Acme")).await));
     world.deployment().create_org(named("Acme & Sons")).await.unwrap();
-    assert_eq!(world.store.orgs().await.unwrap().len(), 2);
+    assert_eq!(world.store.orgs().await.unwrap().found.len(), 2);
 }
 
 #[tokio::test]

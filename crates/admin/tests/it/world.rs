@@ -146,7 +146,7 @@ impl World {
     }
 
     pub(crate) async fn org(&self) -> CreatedOrg {
-        let name = match self.store.orgs().await.unwrap().len() {
+        let name = match self.store.orgs().await.unwrap().found.len() {
             0 => "Acme".to_owned(),
             others => format!("Acme {others}"),
         };

@@ -3,10 +3,21 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use web::{ApiError, Call, Phase, Reply};
 
 use crate::{access::Anyone, app::App, health::Condition};
+
+#[derive(Debug, Serialize)]
+struct Health {
+    object: &'static str,
+    status: &'static str,
+    checks: Map<String, Value>,
+    /// Absent while there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable_orgs: Option<usize>,
+}
 
 /// `GET /v1/health`
 pub(crate) async fn health(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
@@ -19,7 +30,13 @@ pub(crate) async fn health(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, A
     };
     let parts: Map<String, Value> =
         checks.iter().map(|check| (check.name.to_owned(), word(check.condition).into())).collect();
-    Ok(Reply::json(code, &json!({ "object": "health", "status": status, "checks": parts })))
+    let health = Health {
+        object: "health",
+        status,
+        checks: parts,
+        unreachable_orgs: Some(app.health.unreachable_orgs()).filter(|orgs| *orgs > 0),
+    };
+    Ok(Reply::json(code, &health))
 }
 
 fn word(condition: Condition) -> &'static str {

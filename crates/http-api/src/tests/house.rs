@@ -53,6 +53,7 @@ budgets:
 /// A probe that says what the test tells it to.
 pub(super) struct Told {
     pub(super) database: Mutex<Condition>,
+    pub(super) unreachable_orgs: Mutex<usize>,
     pub(super) mail: Mutex<Mail>,
     pub(super) lost: Mutex<Vec<(OrgId, OutOfReach)>>,
 }
@@ -61,6 +62,10 @@ pub(super) struct Told {
 impl Probe for Told {
     async fn checks(&self) -> Vec<Check> {
         vec![Check { name: "database", condition: *self.database.lock().unwrap() }]
+    }
+
+    fn unreachable_orgs(&self) -> usize {
+        *self.unreachable_orgs.lock().unwrap()
     }
 
     fn mail(&self) -> Mail {
@@ -243,6 +248,7 @@ impl House {
         let (control, lifecycle) = Control::new();
         let probe = Arc::new(Told {
             database: Mutex::new(Condition::Ok),
+            unreachable_orgs: Mutex::new(0),
             mail: Mutex::new(Mail::Leaves),
             lost: Mutex::default(),
         });

@@ -23,6 +23,9 @@ async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let degraded = look().await;
     assert_eq!((degraded.status, &degraded.body["status"]), (200, &"degraded".into()));
+    assert_eq!(degraded.body.get("unreachable_orgs"), None);
+    *house.probe.unreachable_orgs.lock().unwrap() = 9;
+    assert_eq!(look().await.body["unreachable_orgs"], 9);
 }
 
 #[tokio::test]

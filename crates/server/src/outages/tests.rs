@@ -69,3 +69,25 @@ fn a_connector_is_named_with_the_reason_once_for_each_reason() {
     assert!(lines[0].contains("INFO") && lines[0].contains("is reached again"), "{lines:?}");
     assert_eq!(look(&[&shop, &depot]), Vec::<String>::new());
 }
+
+#[test]
+fn how_many_orgs_cannot_be_reached_is_told_whenever_that_changes() {
+    let mut seen = OrgsSeen::default();
+    let mut look = |sight| said(|| tell_of_orgs(&mut seen, sight, "57014"));
+    let reached =
+        |unreached| Sight::Seen(Survey { is_ahead: false, unreached, is_reached: unreached < 9 });
+    assert_eq!(look(Sight::Unknown), Vec::<String>::new());
+    assert_eq!(look(reached(0)), Vec::<String>::new());
+    for orgs in [4, 9] {
+        let lines = look(reached(orgs));
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(line.contains("ERROR") && line.contains(&format!("orgs={orgs}")), "{line}");
+        assert_eq!(look(reached(orgs)), Vec::<String>::new());
+    }
+    let lines = look(reached(0));
+    assert!(lines.len() == 1 && lines[0].contains("INFO"), "{lines:?}");
+    let lines = look(Sight::Failed);
+    assert!(lines.len() == 1 && lines[0].contains("57014"), "{lines:?}");
+    assert_eq!(look(Sight::Failed), Vec::<String>::new());
+    assert_eq!(look(reached(0)).len(), 1);
+}

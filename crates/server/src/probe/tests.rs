@@ -1,17 +1,20 @@
 //! What each finding makes of health.
 
+use store_postgres::Survey;
+
 use super::*;
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_unix_millis(1_000_000 + millis)
 }
 
-const PULSE: Pulse =
-    Pulse { now: Timestamp::from_unix_millis(1_000_000), takes_writes: true, is_ahead: false };
+const PULSE: Pulse = Pulse { now: Timestamp::from_unix_millis(1_000_000), takes_writes: true };
+const ORGS: Survey = Survey { is_ahead: false, unreached: 0, is_reached: true };
 
 fn well() -> Found {
     Found {
         database: Some(PULSE),
+        orgs: Sight::Seen(ORGS),
         our_time: at(0),
         unreadable_policies: Some(0),
         sealing: Sealing::Goes,
@@ -36,6 +39,7 @@ fn nothing_odd_is_well_in_every_part() {
     let names: Vec<_> = checks(well()).into_iter().map(|check| check.name).collect();
     let all = [
         "database",
+        "orgs",
         "clock",
         "policies",
         "sealer",
@@ -58,7 +62,8 @@ fn each_part_is_degraded_by_its_own_cause() {
     let cases = [
         (Found { our_time: at(2_001), ..well() }, "clock"),
         (Found { our_time: at(-2_001), ..well() }, "clock"),
-        (Found { database: Some(Pulse { is_ahead: true, ..PULSE }), ..well() }, "clock"),
+        (Found { orgs: Sight::Seen(Survey { is_ahead: true, ..ORGS }), ..well() }, "clock"),
+        (Found { orgs: Sight::Seen(Survey { unreached: 1, ..ORGS }), ..well() }, "orgs"),
         (Found { unreadable_policies: Some(1), ..well() }, "policies"),
         (Found { sealing: Sealing::Held, ..well() }, "sealer"),
         (Found { broken_logs: 1, ..well() }, "logs"),
@@ -79,7 +84,17 @@ fn each_part_is_degraded_by_its_own_cause() {
 fn a_database_that_is_away_is_down_and_says_nothing_of_clock_and_policies() {
     let away = Found { database: None, unreadable_policies: None, ..well() };
     assert_eq!(unwell(away), [("database", Condition::Down)]);
-    assert!(checks(away).iter().all(|check| !matches!(check.name, "clock" | "policies")));
+    assert!(checks(away).iter().all(|check| !matches!(check.name, "clock" | "policies" | "orgs")));
+}
+
+#[test]
+fn orgs_of_which_none_can_be_reached_are_down() {
+    let nobody = Survey { unreached: 3, is_reached: false, ..ORGS };
+    for orgs in [Sight::Seen(nobody), Sight::Failed] {
+        assert_eq!(unwell(Found { orgs, ..well() }), [("orgs", Condition::Down)]);
+    }
+    let names: Vec<_> = checks(Found { orgs: Sight::Unknown, ..well() });
+    assert!(names.iter().all(|check| check.name != "orgs"));
 }
 
 #[test]

@@ -52,7 +52,8 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     };
     let store = open_store(settings, database).await?;
     let found = store_postgres::look(&store_settings(database), &vault.key_ids()).await;
-    let mut report = Report::of(found.map_err(|error| Failure::internal(causes(&error)))?);
+    let found = found.map_err(|error| Failure::internal(causes(&error)))?;
+    let mut report = Report::of(found);
     let parts = store.parts().await.map_err(|error| Failure::internal(causes(&error)))?;
     report.away = parts.into_iter().filter(|part| part.is_away).collect();
     // A start would register a new key; a check leaves that to it.
@@ -78,7 +79,7 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     match wire_up_with(settings, Admitted::to_serve()).await {
         Ok(wired) => {
             report.mail = Some(mail(&wired, settings.env).await);
-            for org in orgs(&wired.core).await? {
+            for org in orgs(&wired.core).await?.found {
                 let connectors = wired.core.stores.accounts.connectors(org.id).await;
                 let connectors = connectors.map_err(unread)?;
                 for connector in connectors.into_iter().filter(|row| row.archived_at.is_none()) {

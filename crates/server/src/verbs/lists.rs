@@ -1,12 +1,12 @@
 //! Lists of orgs, agents, keys and connectors: a table for people, or one JSON document in the list form of the
 //! HTTP interface for programs.
 
-use admin::{AgentList, AgentPlace, KeyUse};
+use admin::{AgentList, AgentPlace, KeyUse, Orgs};
 use ledger::record::{Agent, ApiKey, Connector, ConnectorStatus, Holder, Org};
 use model::{OrgId, Timestamp, causes};
 use serde_json::{Value, json};
 
-use super::{accounts::agent_of, org_of, orgs, unread};
+use super::{accounts::agent_of, all_but, org_of, orgs, unread};
 use crate::{
     cli,
     core::Core,
@@ -24,9 +24,11 @@ struct Listed<const N: usize> {
 }
 
 pub(super) async fn all_orgs(core: &Core, form: cli::ListForm) -> Result<Exit, Failure> {
-    let rows = orgs(core).await?.iter().map(org).collect();
+    let Orgs { found, unreached } = orgs(core).await?;
+    let rows = found.iter().map(org).collect();
     let columns = ["org", "name", "status", "time zone"];
-    Ok(show(Listed { columns, rows }, form))
+    show(Listed { columns, rows }, form);
+    all_but(unreached.len())
 }
 
 pub(super) async fn agents(core: &Core, what: cli::ListAgents) -> Result<Exit, Failure> {

@@ -21,13 +21,16 @@ pub(super) async fn run(wired: &Wired, what: Log) -> Result<Exit, Failure> {
 }
 
 async fn list(core: &Core, org: Option<OrgId>) -> Result<Exit, Failure> {
-    let mut logs = core.records.store().logs().await.map_err(|error| unread(&error))?;
-    logs.retain(|log| org.is_none_or(|org| log.of.org == org));
-    if let (Some(org), []) = (org, logs.as_slice()) {
+    let logs = core.records.store().logs().await.map_err(|error| unread(&error))?;
+    let unreached = if org.is_none() { logs.unreached.len() } else { 0 };
+    let listed = match org {
+        Some(org) => logs.of(org).map_err(|down| Failure::unavailable(causes(&down)))?,
+        None => logs.sizes.iter().collect(),
+    };
+    if let (Some(org), []) = (org, listed.as_slice()) {
         return Err(Failure::usage(format!("there is no org `{org}`")));
     }
-    logs.sort_by_key(|log| log.of);
-    for log in logs {
+    for log in listed {
         let stands = match log.standing {
             Standing::Open => "open".to_owned(),
             Standing::Closed { at } => format!("closed {at}"),
@@ -35,7 +38,7 @@ async fn list(core: &Core, org: Option<OrgId>) -> Result<Exit, Failure> {
         let OrgLog { org, no } = log.of;
         print::line(format!("{org}  {}  {}  {} deeds  {stands}", no.get(), log.log, log.size));
     }
-    Ok(Exit::Ok)
+    super::all_but(unreached)
 }
 
 async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {

@@ -2,13 +2,13 @@
 //! vault's first key.
 
 use act::{ActError, By, Changed, MayChange, MayView};
-use admin::{ChangeError, ConnectorError};
+use admin::{ChangeError, ConnectorError, Orgs};
 use crypto::vault::VaultError;
 use delivery::{WebhookError, Webhooks};
 use ledger::record::{Connector, Webhook};
 use model::OrgId;
 
-use super::{connector::failure, orgs, unread};
+use super::{AWAY, connector::failure, orgs, unread};
 use crate::{
     cli::Vault,
     core::Core,
@@ -80,7 +80,13 @@ impl Tally {
 
 async fn rotate(core: &Core, webhooks: &Webhooks) -> Result<Exit, Failure> {
     let mut tally = Tally::default();
-    for org in orgs(core).await? {
+    let Orgs { found, unreached } = orgs(core).await?;
+    // A key that is taken out afterwards must be nobody's.
+    if !unreached.is_empty() {
+        let orgs = unreached.len();
+        return Err(Failure::unavailable(format!("nothing was re-encrypted: {orgs} {AWAY}")));
+    }
+    for org in found {
         let connectors = core.stores.accounts.connectors(org.id).await.map_err(unread)?;
         let kept = |connector: &Connector| !connector.credential.is_empty();
         for connector in connectors.into_iter().filter(kept) {

@@ -17,7 +17,7 @@ const TRIES: u32 = 3;
 pub(crate) async fn bind_connectors(core: &Core) -> Result<(), Failure> {
     let accounts = &core.stores.accounts;
     let unread = |down: ledger::StoreDown| Failure::internal(causes(&down));
-    for org in accounts.orgs().await.map_err(unread)? {
+    for org in accounts.orgs().await.map_err(unread)?.found {
         for connector in accounts.connectors(org.id).await.map_err(unread)? {
             let id = connector.id;
             match bound(core, connector).await {

@@ -136,8 +136,12 @@ fn another_pepper() -> Failure {
 /// says how many are under others where it has some.
 async fn refuse_another_vault(store: &PostgresStore, vault: &Ring) -> Result<(), Failure> {
     let counted = store.sealed_secrets(&vault.key_ids()).await;
-    let SealedSecrets { known_credentials, unknown_credentials, unknown_webhook_secrets } =
-        counted.map_err(|error| Failure::internal(causes(&error)))?;
+    let SealedSecrets {
+        known_credentials,
+        unknown_credentials,
+        unknown_webhook_secrets,
+        unreached_orgs,
+    } = counted.map_err(|error| Failure::internal(causes(&error)))?;
     if known_credentials == 0 && unknown_credentials > 0 {
         return Err(Failure::usage(format!(
             "`SERVICE_VAULT_KEY` has none of the keys that the {unknown_credentials} secrets of \
@@ -152,6 +156,13 @@ async fn refuse_another_vault(store: &PostgresStore, vault: &Ring) -> Result<(),
             webhook_secrets = unknown_webhook_secrets,
             "some secrets are under a key that `SERVICE_VAULT_KEY` does not have; `chancery check` \
              names them"
+        );
+    }
+    if unreached_orgs > 0 {
+        tracing::error!(
+            orgs = unreached_orgs,
+            "whether `SERVICE_VAULT_KEY` has the keys of all secrets is not known: the secrets of \
+             these orgs cannot be read. Run `chancery check` once they can"
         );
     }
     Ok(())

@@ -115,10 +115,9 @@ pub(crate) async fn standing(
 
 /// The database's time.
 pub(crate) async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
-    let (_, now) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
+    stores.accounts.now().await.map_err(|error| {
         Failure::internal(format!("the database's time is not known: {}", causes(&error)))
-    })?;
-    Ok(now)
+    })
 }
 
 /// The keys of a seal key file.

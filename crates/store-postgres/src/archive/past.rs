@@ -16,7 +16,7 @@ use super::{ArchiveError, Earnest, begin, refused};
 use crate::{
     PostgresStore, Settings,
     database::Call,
-    fault::Fault,
+    parts::ATTACHED,
     rows::{Cells, system_time},
 };
 
@@ -171,11 +171,11 @@ impl Mover {
             return Ok(());
         }
         let error = |error| refused("make a partition of the past", error);
-        let found = self.client.query_one(FOUND, &[&part]).await.map_err(error)?;
-        if found.get("is_away") {
-            return Err(ArchiveError::Away { part: part.to_owned() });
-        }
-        if !found.get::<_, bool>("is_here") {
+        let attached = self.client.query(ATTACHED, &[]).await.map_err(error)?;
+        if !attached.iter().any(|row| row.get::<_, &str>("part") == part) {
+            if self.client.query_one(DETACHED, &[&part]).await.map_err(error)?.get("is_away") {
+                return Err(ArchiveError::Away { part: part.to_owned() });
+            }
             self.client.batch_execute(&made(part)).await.map_err(error)?;
         }
         self.made.insert(part.to_owned());
@@ -261,16 +261,10 @@ const OF_EVENTS: &str = "org_id = $1 and seq > $2 and seq <= $3";
 const COLUMNS: &str = "
     select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
     where attrelid = $1::text::regclass and attnum > 0 and not attisdropped";
-const FOUND: &str = "
-    select exists (
-            select from pg_inherits
-            where inhparent = 'deed'::regclass and inhrelid = to_regclass('deed_' || $1::text)
-        ) as is_here,
-        not exists (
-            select from pg_inherits
-            where inhparent = 'deed'::regclass and inhrelid = to_regclass('deed_' || $1::text)
-        ) and (to_regclass('deed_' || $1::text) is not null
-            or exists (select from past_tile as tile where tile.part = $1)) as is_away";
+/// Whether a partition that is not attached was there before.
+const DETACHED: &str = "
+    select to_regclass('deed_' || $1::text) is not null
+        or exists (select from past_tile as tile where tile.part = $1) as is_away";
 
 /// The statements that make a partition. Actions of the past are sealed, which keeps them out of the
 /// plans of what is due.
@@ -293,21 +287,20 @@ impl PostgresStore {
     /// Every partition of the past that has deeds, the oldest first.
     pub async fn parts(&self) -> Result<Vec<Part>, StoreDown> {
         let attempt = "list the partitions of the past";
-        let rows = self.database.ask_one(attempt, Call::new(PARTS)).await?;
-        let read = |row| {
+        let question = |orgs| Call::new(PARTS).with(orgs);
+        let parts = self.all_orgs(attempt, question, |row| {
             let cells = Cells::of("past_tile", row);
-            let (name, is_away) = (cells.get("part")?, cells.get("is_away")?);
-            Ok(Part { name, deeds: cells.count("deeds")?, is_away })
-        };
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault: Fault| fault.down(attempt))
+            Ok((cells.get("part")?, cells.count("deeds")?))
+        });
+        let parts: Vec<(String, u64)> = parts.await?;
+        // Asked afterwards: a partition that was made meanwhile is not taken as away.
+        let attached = self.attached(attempt).await?;
+        let part = |(name, deeds)| Part { is_away: !attached.contains(&name), name, deeds };
+        Ok(parts.into_iter().map(part).collect())
     }
 }
 
-const PARTS: &str = concat!(
-    "select tile.part, tile.deeds, ",
-    is_away!(),
-    " as is_away from (
-        select part, 256 * count(*) as deeds from past_tile group by part
-    ) as tile
-    order by tile.part"
-);
+const PARTS: &str = "
+    select part, 256 * count(*) as deeds from past_tile
+    where ($1::uuid[] is null or org_id = any($1))
+    group by part order by part";

@@ -4,10 +4,12 @@
 // and those that move all the time keep nobody else from being counted.
 pub(super) const UNCOUNTED: &str = "
     select head.org_id from org_head as head
-    left join tally_mark as mark on mark.org_id = head.org_id
-    where mark.version is distinct from head.version
-        and ($2::uuid is null or head.org_id > $2)
-    order by head.org_id limit $1";
+    left join tally_mark as mark
+        on mark.org_id = head.org_id and ($1::uuid[] is null or mark.org_id = any($1))
+    where ($1::uuid[] is null or head.org_id = any($1))
+        and mark.version is distinct from head.version
+        and ($3::uuid is null or head.org_id > $3)
+    order by head.org_id limit $2";
 
 pub(super) const MARKED: &str = "
     insert into tally_mark (org_id, place, version) values ($1, -1, 0)

@@ -1,7 +1,8 @@
 //! The queries of those invariants that count or join what may lie in partitions that are away. What
 //! is away is known by its digests alone and is not looked at.
 
-/// A query that may name the tiles that are `away`, with the places of the events around theirs.
+/// A query that may name the tiles that are `away`, with the places of the events around theirs. Its
+/// `$2` are the partitions that are not.
 macro_rules! beside_away {
     ($sql:literal) => {
         concat!(
@@ -12,9 +13,8 @@ macro_rules! beside_away {
                     select *, lag(events, 1, 0::bigint) over (order by index) as before
                     from past_tile where org_id = $1
                 ) as tile
-                where ",
-            is_away!(),
-            ")",
+                where tile.part <> all($2::text[])
+            )",
             $sql
         )
     };

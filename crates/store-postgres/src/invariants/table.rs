@@ -20,6 +20,8 @@ pub struct Invariant {
 pub enum Takes {
     /// `$1`, the org.
     Org,
+    /// The org, and as `$2` the partitions of the past that are attached.
+    OrgAndAttached,
     /// The org, and as `$2` the seconds after which something due counts as left behind.
     OrgAndSpan,
     /// The org, and as `$2` the ids of the vault's keys.
@@ -31,13 +33,13 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "log-dense",
         sentence: "the deeds of a log have the places 0, 1, 2 and so on",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::LOG_DENSE,
     },
     Invariant {
         name: "log-linked",
         sentence: "each deed names the digest of the one before it",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::LOG_LINKED,
     },
     Invariant {
@@ -84,7 +86,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "head",
         sentence: "the head row names the last deed, and the tree is as large as the log",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::HEAD,
     },
     Invariant {
@@ -239,7 +241,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "amendments",
         sentence: "an amendment follows its action's deed in the same log, and its action names it",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::AMENDMENTS,
     },
     Invariant {
@@ -283,13 +285,13 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "events",
         sentence: "the events have places without a gap, up to the one that the head names",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::EVENTS,
     },
     Invariant {
         name: "deed-events",
         sentence: "each deed since the first event has its event",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::DEED_EVENTS,
     },
     Invariant {
@@ -307,7 +309,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "disclosures",
         sentence: "what opens a commitment belongs to an action or a deed",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::DISCLOSURES,
     },
     Invariant {
@@ -410,7 +412,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "counts",
         sentence: "up to its mark every sealed action is counted once, for its agent and for its org",
-        takes: Takes::Org,
+        takes: Takes::OrgAndAttached,
         sql: past::COUNTS,
     },
     Invariant {

@@ -146,7 +146,12 @@ impl PostgresStore {
             looked_at += rows.len();
             for row in &rows {
                 let claimed = claimed(row).map_err(|fault| fault.down(attempt))?;
-                jobs.extend(self.worth_a_mail(&claimed, attempt).await?);
+                match self.worth_a_mail(&claimed, attempt).await {
+                    Ok(job) => jobs.extend(job),
+                    // It can be read once the node of its org is back, and is claimed again then.
+                    Err(down) if self.database.nodes_behind(attempt, &down).await.is_some() => {}
+                    Err(down) => return Err(down),
+                }
             }
         }
         Ok(jobs)

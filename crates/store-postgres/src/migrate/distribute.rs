@@ -100,6 +100,22 @@ pub(super) async fn whats_new(client: &Client) -> Result<(), Error> {
 
 const FIRST: &str = "org";
 
+/// Begins a transaction that changes several tables. Citus changes the parts of a table over several
+/// connections, after which it refuses to change a second one in the same transaction, unless it is
+/// told to use one connection for a node.
+pub(super) async fn begin(client: &Client) -> Result<(), Error> {
+    client.batch_execute("begin").await?;
+    if has_citus(client).await? {
+        client.batch_execute("set local citus.multi_shard_modify_mode = 'sequential'").await?;
+    }
+    Ok(())
+}
+
+async fn has_citus(client: &Client) -> Result<bool, Error> {
+    let sql = "select from pg_extension where extname = 'citus'";
+    Ok(client.query_opt(sql, &[]).await?.is_some())
+}
+
 async fn client(settings: &Settings) -> Result<Client, MigrateError> {
     let (config, tls) = connect::config(settings)?;
     let client = connect::dial(&config, tls).await;
@@ -110,9 +126,7 @@ async fn client(settings: &Settings) -> Result<Client, MigrateError> {
 
 async fn missing(client: &Client) -> Result<Vec<Spreading>, MigrateError> {
     let attempt = "read what is spread already";
-    let sql = "select from pg_extension where extname = 'citus'";
-    let citus = client.query_opt(sql, &[]).await;
-    if citus.map_err(|error| failed(attempt, error.into()))?.is_none() {
+    if !has_citus(client).await.map_err(|error| failed(attempt, error.into()))? {
         return Err(MigrateError::NoCitus);
     }
     let spread = spread(client).await.map_err(|error| failed(attempt, error.into()))?;

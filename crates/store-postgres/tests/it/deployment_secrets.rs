@@ -32,8 +32,9 @@ async fn secrets_are_counted_by_the_keys_that_they_are_under() {
     let Some((database, store)) = store().await else { return };
     let (ours, other) = (b"8 bytes.".to_vec(), b"another.".to_vec());
     let counted = async |keys: &[Vec<u8>]| {
-        let SealedSecrets { known_credentials, unknown_credentials, unknown_webhook_secrets } =
-            store.sealed_secrets(keys).await.unwrap();
+        let SealedSecrets {
+            known_credentials, unknown_credentials, unknown_webhook_secrets, ..
+        } = store.sealed_secrets(keys).await.unwrap();
         (known_credentials, unknown_credentials, unknown_webhook_secrets)
     };
     assert_eq!(counted(slice::from_ref(&ours)).await, (0, 0, 0));

@@ -2,8 +2,9 @@
 //! migration makes goes where the others went.
 //!
 //! Citus itself is seldom to be had where tests run: its two functions stand in for it here, and keep
-//! the rule that what a table points at is spread before it. `CHANCERY_TEST_CITUS` names the
-//! coordinator of a real cluster, as a superuser, for the one test that needs it.
+//! its rules that what a table points at is spread before it, and that a transaction changes one spread
+//! table unless it uses one connection for a node. `CHANCERY_TEST_CITUS` names the coordinator of a real
+//! cluster, as a superuser, for the one test that needs it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +38,20 @@ async fn stand_in(client: &Client) {
                 raise '% points at a table that is not spread', named;
             end if;
             insert into pg_dist_partition values (named, colocate_with);
-        end $$";
+        end $$;
+        create function one_table() returns event_trigger language plpgsql as $$
+        declare
+            before text := current_setting('stand_in.changed', true);
+            mode text := current_setting('citus.multi_shard_modify_mode', true);
+        begin
+            if before = 'yes' and mode is distinct from 'sequential'
+                and exists (select from pg_dist_partition) then
+                raise 'cannot modify table because there was a parallel operation';
+            end if;
+            perform set_config('stand_in.changed', 'yes', true);
+        end $$;
+        create event trigger one_table on ddl_command_end when tag in ('GRANT', 'REVOKE')
+            execute function one_table()";
     client.batch_execute(sql).await.unwrap();
 }
 
@@ -102,6 +116,24 @@ async fn a_table_that_a_later_migration_makes_is_spread_by_it() {
     client.batch_execute(&sql).await.unwrap();
     assert_eq!(migrate(&owner(&database), database.role()).await.unwrap(), ["org_settings"]);
     assert!(spread(&client).await.contains(&("org_settings".to_owned(), Some("org".to_owned()))));
+    let sql = "select has_table_privilege($1, 'org_settings', 'insert')";
+    assert!(client.query_one(sql, &[&database.role()]).await.unwrap().get::<_, bool>(0));
+}
+
+#[tokio::test]
+async fn a_spread_database_is_migrated_again_and_again() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let client = database.owner().await;
+    stand_in(&client).await;
+    for _ in 0..2 {
+        let tables = spreading(&owner(&database)).await.unwrap();
+        distribute(&owner(&database), &tables).await.unwrap();
+        assert!(migrate(&owner(&database), database.role()).await.unwrap().is_empty());
+    }
+    // The stand-in refuses what Citus does.
+    let at_once = "begin; revoke all on org from public; revoke all on deed from public; commit";
+    let refused = client.batch_execute(at_once).await.unwrap_err();
+    assert!(refused.as_db_error().unwrap().message().contains("parallel operation"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -22,6 +22,8 @@ mod held;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod outbox;
 #[cfg(test)]
 mod people;

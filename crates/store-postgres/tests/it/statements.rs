@@ -1,14 +1,19 @@
-//! Every statement in the source names its org beside every table of an org, so that a database
-//! that keeps orgs apart sends it to one place.
+//! What a database on several nodes takes of a statement, checked for every statement in the source: each
+//! names its org beside every table of an org, so that one node answers it, and none has what Citus refuses.
+//!
+//! These are rules for texts. `cargo xtask citus` replays what the tests send on a real cluster.
 
-use std::{collections::BTreeSet, fs, path::Path};
+mod text;
+
+use std::{collections::BTreeSet, path::Path};
 
 use store_postgres::{GRANTS, OF_NO_ORG};
+use text::{collect, look, queries, written};
 
-/// The statements that look through every org, each by words that no other has.
-const OF_EVERY_ORG: [&str; 20] = [
-    "select record from org order by",
-    "select org_id from org order by",
+/// The statements that are put to every org, or to those that can be reached, each by words that no
+/// other has.
+const OF_EVERY_ORG: [&str; 18] = [
+    "select record from org where (",
     "deadline as since from only action",
     "approval_expires_at as since from only action",
     "lease_until as since, lease_holder",
@@ -19,35 +24,96 @@ const OF_EVERY_ORG: [&str; 20] = [
     "as is_ahead",
     "join org_head as head on head.org_id = lane.org_id",
     "as any_is_open",
-    "from webhook_lane where not is_open",
-    "select distinct org_id from webhook order by",
+    "not is_open and due_at is not null",
+    "select distinct org_id from webhook where",
     "select org_id, id as connector_id from connector",
-    "select org_id, connector_id from log_reader",
+    "from log_reader as kept",
     "mark.version is distinct from head.version",
-    "from past_tile as tile where tile.part = $1",
-    "count(*) as deeds from past_tile group by part",
+    "count(*) as deeds from past_tile",
     "as sealed_secret",
 ];
 
-#[test]
-fn every_statement_on_an_orgs_table_names_the_org() {
-    let tables: BTreeSet<_> =
-        GRANTS.iter().map(|grant| grant.table).filter(|table| !OF_NO_ORG.contains(table)).collect();
+/// The statements that name no org and are sent where there is one node, or where all of them answer.
+const ON_ALL_NODES: [&str; 2] =
+    ["from past_tile as tile where tile.part = $1", "select org_id from org order by"];
+
+/// The tables that every node has whole and that the service writes, with what writes them. Such a
+/// write goes to all nodes, and fails while one is away.
+const WRITTEN_ON_EVERY_NODE: [(&str, &str); 13] = [
+    ("schema_migration", "a migration"),
+    ("seal_key", "a new seal key, or one that ends"),
+    ("pepper", "the first start"),
+    ("api_key_org", "a new key"),
+    ("org_name", "a new org"),
+    ("membership", "a new member"),
+    ("person", "the first sign-in of a person"),
+    ("sign_in_count", "a sign-in, and what counts them"),
+    ("challenge", "a sign-in"),
+    ("session", "a sign-in, a choice of org, and each minute of use"),
+    ("mail_job", "a mail about a sign-in"),
+    ("invite_mail", "an invitation"),
+    ("approval_mail", "a question to a person"),
+];
+
+fn texts() -> Vec<String> {
     let mut texts = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut texts);
-    let (mut found, mut of_every_org) = (0, 0);
-    for text in &texts {
+    texts
+}
+
+fn tables_of_orgs() -> BTreeSet<&'static str> {
+    GRANTS.iter().map(|grant| grant.table).filter(|table| !OF_NO_ORG.contains(table)).collect()
+}
+
+fn has_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|words| text.contains(words))
+}
+
+#[test]
+fn every_statement_on_an_orgs_table_names_the_org() {
+    let tables = tables_of_orgs();
+    let (mut found, mut of_every_org, mut on_all_nodes) = (0, 0, 0);
+    for text in &texts() {
         let (known, nameless) = look(text, &tables);
         found += known;
-        let is_of_every_org = OF_EVERY_ORG.iter().any(|words| text.contains(words));
-        if is_of_every_org {
-            of_every_org += 1;
-        } else {
-            assert!(nameless.is_empty(), "no `org_id = $1` of {nameless:?} in:\n{text}");
+        if has_any(text, &ON_ALL_NODES) {
+            on_all_nodes += 1;
+            continue;
         }
+        assert!(nameless.is_empty(), "no `org_id = $1` of {nameless:?} in:\n{text}");
+        let is_listed = has_any(text, &OF_EVERY_ORG);
+        let is_chosen = text.contains("($1::uuid[] is null or ");
+        assert!(is_listed || !is_chosen, "put to every org, and not listed:\n{text}");
+        assert!(!(is_chosen && text.contains("for update")), "locks rows of every org:\n{text}");
+        of_every_org += usize::from(is_listed);
     }
     assert!(found > 170, "only {found} uses of tables were found");
-    assert_eq!(of_every_org, OF_EVERY_ORG.len());
+    assert_eq!((of_every_org, on_all_nodes), (OF_EVERY_ORG.len(), ON_ALL_NODES.len()));
+}
+
+#[test]
+fn no_statement_has_what_citus_refuses() {
+    let tables: BTreeSet<_> = GRANTS.iter().map(|grant| grant.table).collect();
+    let mut looked_at = 0;
+    for text in &texts() {
+        for query in queries(text) {
+            looked_at += 1;
+            let refused = text::refused(&query);
+            assert_eq!(refused, None, "in:\n{text}");
+        }
+        let joins = text::catalogues(text).next().filter(|_| look(text, &tables).0 > 0);
+        assert_eq!(joins, None, "a table of the service beside a catalogue, in:\n{text}");
+    }
+    assert!(looked_at > 300, "only {looked_at} queries were found");
+}
+
+#[test]
+fn what_is_written_on_every_node_is_listed_with_its_reason() {
+    let texts = texts();
+    let found: BTreeSet<_> = texts.iter().flat_map(|text| written(text)).collect();
+    let found: BTreeSet<_> = OF_NO_ORG.into_iter().filter(|table| found.contains(*table)).collect();
+    let listed: BTreeSet<_> = WRITTEN_ON_EVERY_NODE.iter().map(|(table, _)| *table).collect();
+    assert_eq!(found, listed);
 }
 
 #[test]
@@ -72,105 +138,62 @@ fn a_table_without_its_org_is_seen_wherever_it_stands() {
         ("delete from deed where (org_id = $1 and seq = 2)", 0),
         ("insert into deed (org_id, seq) select $1, r.* from unnest($2) as r", 0),
         ("insert into deed (seq, org_id) values ($1, $2)", 1),
+        ("select id from action where ($1::uuid[] is null or org_id = any($1)) and id > $2", 0),
+        (
+            "select id from action where ($1::uuid[] is null or org_id = any($1)) and id > $2 or id < $3",
+            1,
+        ),
+        (
+            "select id from action where ($1::uuid[] is null or org_id = any($1)) and (a or b) limit 1",
+            0,
+        ),
+        ("select id from action where org_id = any($1)", 1),
+        ("select id from action where ($2::uuid[] is null or org_id = any($2))", 1),
     ];
     for (sql, nameless) in table {
         assert_eq!(look(sql, &tables).1.len(), nameless, "{sql}");
     }
 }
 
-/// How many uses of a table the text has, and those that the org is not named for in the same query.
-fn look(sql: &str, tables: &BTreeSet<&str>) -> (usize, Vec<String>) {
-    let (mut count, mut nameless) = (0, Vec::new());
-    for words in queries(sql) {
-        let uses: Vec<_> = (0..words.len()).filter_map(|at| used(&words, at, tables)).collect();
-        count += uses.len();
-        let text = words.join(" ");
-        let alone = uses.len() == 1 && text.contains(" org_id = $1");
-        let named = |name: &str| text.contains(&format!(" {name}.org_id = $1"));
-        let led = |name: &str| text.contains(&format!("into {name} org_id "));
-        let is_nameless = |name: &&String| !alone && !named(name) && !led(name);
-        nameless.extend(uses.iter().filter(is_nameless).cloned());
+#[test]
+fn what_citus_refuses_is_seen() {
+    let refused = [
+        "update session set mac = $2 where mac = $1 returning expires_at > now() as is_fresh",
+        "update lane set token = 1 where org_id = $1 returning seq, coalesce(due_at <= now(), false)",
+        "with moved as (update session set mac = $2 returning began_at + make_interval(secs => $3))
+            select 1 from moved",
+        "insert into turn (org_id, id) values ($1, $2) returning clock_timestamp() as clock",
+        "insert into kept (subject, began_at) values ($1, now()) on conflict (subject) do update
+            set began_at = case when kept.began_at <= now() then excluded.began_at end",
+        "insert into reader (org_id) values ($1) on conflict (org_id) do update set holder = $2
+            where reader.lease_until <= now()",
+        "insert into a (org_id) values ($1) on conflict (org_id) do update set until = a.at - interval '1 day'",
+        "update action set lease_until = $2 where org_id = $1 and coalesce(lease_until > now(), false)",
+        "update action set until = case when until < now() then now() else until end where org_id = $1",
+        "delete from session where last_seen_at + make_interval(secs => $1) < now()",
+        "update org set at = now() where org_id = $1 and (record::json ->> 'until')::timestamptz > $2",
+    ];
+    for sql in refused {
+        assert!(queries(sql).iter().any(|query| text::refused(query).is_some()), "{sql}");
     }
-    (count, nameless)
-}
-
-/// The name under which a table is used at this place.
-fn used(words: &[String], at: usize, tables: &BTreeSet<&str>) -> Option<String> {
-    // `only` leaves out the partitions of the past.
-    let at_table = if words.get(at + 1)? == "only" { at + 2 } else { at + 1 };
-    let (verb, table) = (&words[at], words.get(at_table)?);
-    let uses = ["from", "join", "update", "using", "into"].contains(&verb.as_str());
-    if !uses || !tables.contains(table.as_str()) {
-        return None;
-    }
-    let rest: Vec<_> = words.iter().skip(at_table + 1).map(String::as_str).take(2).collect();
-    Some(match rest.as_slice() {
-        ["as", alias, ..] => (*alias).to_owned(),
-        _ => table.clone(),
-    })
-}
-
-/// The words of each query of a statement by itself: what stands in parentheses is one if it begins
-/// as one, and `union` ends one. Parts of a statement may open more than they close.
-fn queries(sql: &str) -> Vec<Vec<String>> {
-    let words = words(sql);
-    let (mut done, mut open, mut kinds) = (Vec::new(), vec![Vec::new()], Vec::new());
-    for (at, word) in words.iter().enumerate() {
-        match word.as_str() {
-            "(" => {
-                let next = words.get(at + 1).map(String::as_str).unwrap_or_default();
-                let is_query = ["select", "with", "update", "delete", "insert"].contains(&next);
-                kinds.push(is_query);
-                open.extend(is_query.then(Vec::new));
-            }
-            ")" => {
-                if kinds.pop() == Some(true) {
-                    done.extend(open.pop());
-                }
-            }
-            "union" => done.push(std::mem::take(open.last_mut().unwrap())),
-            "," => {}
-            _ => open.last_mut().unwrap().push(word.clone()),
+    let taken = [
+        "with moved as (update session set at = now() where mac = $1 returning id, at)
+            select id, at + make_interval(secs => $2) > now() as is_fresh from moved",
+        "insert into kept (subject, began_at) values ($1, now()) on conflict (subject) do update
+            set count = case when excluded.began_at - kept.began_at >= make_interval(secs => $2) then 1 end
+            returning count",
+        "update action set lease_until = least(lease_until, date_trunc('milliseconds', now()))
+            where org_id = $1",
+        "update lane set until = now() + make_interval(secs => $3) where org_id = $1 and until <= now()",
+        "select id from api_key where org_id = $1 and coalesce(expires_at > now(), true)",
+        "insert into seen (org_id, at) select $1, r.at from unnest($2::timestamptz[]) as r (at)",
+    ];
+    for sql in taken {
+        for query in queries(sql) {
+            assert_eq!(text::refused(&query), None, "{sql}");
         }
     }
-    done.extend(open);
-    done
-}
-
-/// Names with their table, values, and every other sign by itself; literals are left out.
-fn words(sql: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for text in sql.split('\'').step_by(2) {
-        let mut word = String::new();
-        for sign in text.chars() {
-            let is_part = sign.is_ascii_alphanumeric() || "_.$".contains(sign);
-            if !is_part && !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            match sign {
-                _ if is_part => word.push(sign),
-                ' ' | '\n' => {}
-                _ => words.push(sign.to_string()),
-            }
-        }
-        words.extend((!word.is_empty()).then_some(word));
-    }
-    words
-}
-
-/// Collects the string literals of every file below this folder.
-fn collect(folder: &Path, texts: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            collect(&path, texts);
-        } else if name != "tests.rs" && name != "testing.rs" {
-            let text = fs::read_to_string(&path).unwrap();
-            let code: Vec<_> =
-                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            let code = code.join("\n").replace("\\\"", "").replace("r#\"", "\"");
-            texts.extend(code.split('"').skip(1).step_by(2).map(str::to_owned));
-        }
-    }
+    let joined = "select 1 from pg_inherits join deed on true";
+    assert_eq!(text::catalogues(joined).collect::<Vec<_>>(), ["pg_inherits"]);
+    assert_eq!(text::catalogues("select pg_is_in_recovery()").count(), 0);
 }

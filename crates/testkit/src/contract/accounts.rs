@@ -41,7 +41,7 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
     }
     seeded.sort_by_key(|org| org.created_at);
     let orgs = store.orgs().await.unwrap();
-    let ours: Vec<_> = orgs.into_iter().filter(|org| seeded.contains(org)).collect();
+    let ours: Vec<_> = orgs.found.into_iter().filter(|org| seeded.contains(org)).collect();
     assert_eq!(ours, seeded);
 }
 

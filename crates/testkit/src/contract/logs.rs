@@ -28,7 +28,7 @@ pub(super) async fn check(store: &dyn Store) {
     assert_eq!(head.chain.size(), DEEDS);
     assert_eq!(head.chain.root(), Tree::of(digests.iter().copied()).root_at(DEEDS).unwrap());
     let logs = store.logs().await.unwrap();
-    let mine: Vec<_> = logs.iter().filter(|log| log.of.org == scribe.org).collect();
+    let mine = logs.of(scribe.org).unwrap();
     assert_eq!((mine.len(), mine[0].size, &mine[0].log), (1, DEEDS, head.chain.log()));
 
     hashes_are_told_run_by_run(store, &scribe, &digests).await;
@@ -146,8 +146,8 @@ async fn a_log_that_is_closed_is_read_beside_the_one_that_follows(
     assert_eq!((closed.no, &closed.chain), (LogNo::FIRST, &old.chain));
     assert!(matches!(closed.standing, Standing::Closed { .. }), "{closed:?}");
     assert_eq!((open.no.get(), open.standing, open.chain.size()), (1, Standing::Open, 301));
-    let sizes: Vec<_> = store.logs().await.unwrap();
-    let mine = sizes.iter().filter(|log| log.of.org == org).map(|log| (log.of.no.get(), log.size));
+    let logs = store.logs().await.unwrap();
+    let mine = logs.of(org).unwrap().into_iter().map(|log| (log.of.no.get(), log.size));
     assert_eq!(mine.collect::<Vec<_>>(), [(0, DEEDS), (1, 301)]);
 
     let next = OrgLog { org, no: open.no };

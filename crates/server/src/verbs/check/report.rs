@@ -3,7 +3,7 @@
 use connectors::{CheckLine, CheckState};
 use model::{ConnectorId, OrgId};
 use serde_json::{Value, json};
-use store_postgres::{Finding, Part};
+use store_postgres::{Finding, Looked, Part};
 
 use crate::exit::Exit;
 
@@ -11,6 +11,8 @@ use crate::exit::Exit;
 #[derive(Debug)]
 pub(super) struct Report {
     record: Vec<Finding>,
+    /// The orgs that could not be looked at: a node of the control database is away.
+    unreached: Vec<OrgId>,
     /// What a start of the service would say, if it is more than nothing.
     start: Option<(CheckState, String)>,
     /// Whether mails would be taken now; `None` where that was not looked at.
@@ -36,8 +38,9 @@ pub(super) struct System {
 
 impl Report {
     /// The report of a record, before anything else was looked at.
-    pub(super) fn of(record: Vec<Finding>) -> Self {
-        Self { record, start: None, mail: None, away: Vec::new(), systems: Vec::new() }
+    pub(super) fn of(Looked { findings: record, unreached }: Looked) -> Self {
+        let (away, systems) = (Vec::new(), Vec::new());
+        Self { record, unreached, start: None, mail: None, away, systems }
     }
 
     /// Notes why the service was not put together, so that no system was looked at.
@@ -50,7 +53,11 @@ impl Report {
         let record = self.record.iter().any(|finding| finding.violations > 0);
         let start = self.start.as_ref().is_some_and(|(state, _)| *state == CheckState::Fail);
         let mail = self.mail.as_ref().is_some_and(|line| line.state == CheckState::Fail);
-        if record || start || mail { Exit::FoundBad } else { exit_of(&self.systems) }
+        match exit_of(&self.systems) {
+            _ if record || start || mail => Exit::FoundBad,
+            Exit::Ok if !self.unreached.is_empty() => Exit::Undecidable,
+            exit => exit,
+        }
     }
 
     /// The lines for a person.
@@ -64,6 +71,13 @@ impl Report {
             }
             lines.push(format!("FAIL  {name}  not so: {sentence}; {} rows", finding.violations));
             lines.extend(finding.first.iter().map(|offender| format!("        {offender}")));
+        }
+        if let Some(first) = self.unreached.first() {
+            let orgs = self.unreached.len();
+            lines.push(format!(
+                "????  orgs  {orgs} orgs, `{first}` among them, were not looked at: a node of the \
+                 control database does not answer"
+            ));
         }
         lines.extend(self.away.iter().map(|part| {
             let (name, deeds) = (&part.name, part.deeds);
@@ -94,6 +108,7 @@ impl Report {
         });
         json!({
             "record": record.collect::<Vec<_>>(),
+            "unreached": self.unreached,
             "away": self.away.iter().map(away).collect::<Vec<_>>(),
             "start": start,
             "mail": self.mail.as_ref().map(line_json),

@@ -224,8 +224,8 @@ impl Old {
     /// The invariants that do not hold.
     pub(super) async fn broken(&self) -> Vec<String> {
         let found = look(&self.settings(), &[]).await.unwrap();
-        assert_eq!(found.len(), INVARIANTS.len());
-        let broken = found.into_iter().filter(|finding| finding.violations > 0);
+        assert_eq!(found.findings.len(), INVARIANTS.len());
+        let broken = found.findings.into_iter().filter(|finding| finding.violations > 0);
         // Keys are of the sealer alone here, and turns are written by hand: the one amendment stands in
         // no action.
         broken
