@@ -143,11 +143,12 @@ async fn a_node_that_goes_away_degrades_health_and_keeps_no_other_org_from_its_c
         for verb in ["stop", "start"] {
             verbs.run(&["agent", verb, "bot", "--reason", "A test.", "--org", own]).await;
         }
-        let refused: [&[&str]; 5] = [
+        let refused: [&[&str]; 6] = [
             &["agent", "stop", "bot", "--reason", "A test."],
             &["org", "list"],
             &["log", "list"],
             &["log", "list", "--org", other],
+            &["log", "recover", "--org", own, "--reason", "A test."],
             &["vault", "rotate"],
         ];
         for words in refused {

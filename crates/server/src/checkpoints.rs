@@ -171,11 +171,8 @@ impl Checkpoints {
         if before.is_some_and(|before| (&before.log, before.tree.size) == (&log.log, log.size)) {
             return Ok(());
         }
-        // Of this org alone: whatever else cannot be looked at, its logs are known.
-        let sizes = logs.of(org).map_err(unread)?.into_iter().cloned().collect();
-        let own = Logs { sizes, unreached: Vec::new() };
         if let Some(before) = before
-            && let Some(broken) = self.broken(core, &own, before).await?
+            && let Some(broken) = self.broken(core, (logs, org), before).await?
         {
             self.withhold(core, org, &broken.into());
             return Ok(());
@@ -231,14 +228,18 @@ impl Checkpoints {
         Ok(true)
     }
 
+    /// What is wrong with a log of this org. The org's logs are all that it is judged by: one that is not
+    /// among them is gone, whichever other orgs cannot be looked at.
     async fn broken(
         &self,
         core: &Core,
-        logs: &Logs,
+        (logs, org): (&Logs, OrgId),
         known: &Checkpoint,
     ) -> Result<Option<LogError>, Failure> {
+        let sizes = logs.of(org).map_err(unread)?.into_iter().cloned().collect();
+        let own = Logs { sizes, unreached: Vec::new() };
         let keys = core.ledger.sealer().registered();
-        let judged = records::judge(core.records.store(), &keys, logs, known).await;
+        let judged = records::judge(core.records.store(), &keys, &own, known).await;
         Ok(match judged.map_err(unread)? {
             Remembered::Held | Remembered::Told(_) => None,
             Remembered::Broken { broken, .. } => Some(broken),

@@ -15,6 +15,16 @@ fn line(user: &str, message: &str, detail: Option<&str>) -> String {
     format!("{entry}\n")
 }
 
+#[test]
+fn statements_are_replayed_under_the_settings_of_the_service() {
+    let settings = |source: &str| {
+        let (_, rest) = source.split_once("const SESSION: &str = \"").unwrap();
+        rest.split_once("\";").unwrap().0.to_owned()
+    };
+    let service = include_str!("../../../crates/store-postgres/src/connect.rs");
+    assert_eq!(settings(include_str!("replay.rs")), settings(service));
+}
+
 fn sample(sql: &str, values: &[&str]) -> Sample {
     let values = values.iter().map(|value| (*value).to_owned()).collect();
     Sample { sql: sql.to_owned(), values }

@@ -51,6 +51,9 @@ async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {
         None => own_checkpoint(wired, org, before.chain.log()).await?,
     };
     let Some(known) = known else {
+        // A log that is gone cannot be told from one that nobody can look at now.
+        let logs = core.records.store().logs().await.map_err(|error| unread(&error))?;
+        super::all_but(logs.unreached.len())?;
         print::line(format!(
             "{org} needs no new log: its log `{}` with {} deeds holds all that was signed for",
             before.chain.log(),
