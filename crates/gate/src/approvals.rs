@@ -3,66 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Action, Agent, Member, Org},
+    record::{Action, Member},
 };
-use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role, State,
-    Timestamp, UserId,
-};
+use model::{ActionId, ApprovalId, MemberId, OrgId, State};
 use policy::Excluded;
 
 use crate::{
     approver::{Approver, Question},
-    begin::hold,
+    decide::hold,
     gate::Gate,
-    practice::Practice,
     reference::Reference,
-    store::{ActionDetail, Page},
+    store::{ActionDetail, ApprovalFilter, Asked, Caller, Page},
 };
 
 /// How many of those who may answer at all are read at once.
 const APPROVERS_AT_ONCE: usize = 200;
 /// How many questions are read at once where some were left out of those that were read first.
 const QUESTIONS_AT_ONCE: usize = 200;
-
-/// What a list of questions shows; every absent filter lets everything through.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ApprovalFilter {
-    /// Those that stand so; empty lets every one through.
-    pub statuses: Vec<ApprovalStatus>,
-    /// Of this agent's calls.
-    pub agent: Option<AgentId>,
-    /// Of calls of tools that this glob covers.
-    pub tool: Option<policy::Glob>,
-    /// Those that wait for this person.
-    pub waits_for: Option<Asked>,
-    /// Asked at or after this moment.
-    pub from: Option<Timestamp>,
-    /// Asked before this moment.
-    pub to: Option<Timestamp>,
-}
-
-/// A person by everything that a rule may call them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// Who they are.
-    pub user: UserId,
-    /// What they are in the org.
-    pub role: Role,
-    /// Their ids and their address, in small letters.
-    pub names: Vec<String>,
-}
-
-impl Asked {
-    /// Whether the question excludes them as the one for whom the agent says that it acts.
-    fn is_excluded(&self, action: &Action) -> bool {
-        let stated = Reference::of(action);
-        excludes(action, Excluded::OnBehalfOf) && self.names.iter().any(|name| stated.has(name))
-    }
-}
 
 /// What keeps people from answering, as far as it stands in other rows than the question's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,83 +32,6 @@ pub struct Barring {
     pub owner: Option<MemberId>,
     /// Whether a Stop, or the end of the agent, holds what waits: nobody's yes is taken then.
     pub is_held: bool,
-}
-
-/// Whose call it is that waits.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Caller {
-    /// The org.
-    pub org: Option<Org>,
-    /// The agent.
-    pub agent: Option<Agent>,
-}
-
-/// Where the addresses of people are read, by which rules and agents may call them.
-#[async_trait]
-pub trait AddressBook: Send + Sync {
-    /// The addresses of these people in their one form, as far as they have one.
-    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
-
-    /// The people whose addresses these are, each in its one form.
-    async fn people_of(&self, addresses: &[String]) -> Result<Vec<UserId>, StoreDown>;
-}
-
-/// Where what people are asked is read.
-#[async_trait]
-pub trait ApprovalStore: Send + Sync {
-    /// The action that the approval is of.
-    async fn asked(&self, org: OrgId, id: ApprovalId) -> Result<Option<ActionId>, StoreDown>;
-
-    /// Returns up to `limit` actions behind this one, newest first, about which people are or were
-    /// asked. Of those that exclude the person for whom they wait, as the one for whom the agent says that
-    /// it acts, it leaves out those that name the person by an id or the address alone; the Gate leaves
-    /// out the others.
-    async fn approvals(
-        &self,
-        org: OrgId,
-        filter: &ApprovalFilter,
-        after: Option<ActionId>,
-        limit: usize,
-    ) -> Result<Page, StoreDown>;
-
-    /// Up to `limit` live members of the org behind this place who may answer at all, the oldest
-    /// first.
-    async fn approvers(
-        &self,
-        org: OrgId,
-        after: Option<(Timestamp, MemberId)>,
-        limit: usize,
-    ) -> Result<Vec<Member>, StoreDown>;
-
-    /// Whether one of these is a live member of the org, or the person of one.
-    async fn has_one_of(
-        &self,
-        org: OrgId,
-        (members, users): (&[MemberId], &[UserId]),
-    ) -> Result<bool, StoreDown>;
-
-    /// Whether the org has one live member and no other.
-    async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown>;
-
-    /// What was done before a call of this agent to this tool, as far as the newest
-    /// [`PRACTICE_LOOKED_AT`](crate::PRACTICE_LOOKED_AT) sealed calls of the tool, and as many of the
-    /// agent, show it; the times at which it acted from this moment on.
-    async fn practice(
-        &self,
-        org: OrgId,
-        call: (AgentId, &str),
-        since: Timestamp,
-    ) -> Result<Practice, StoreDown>;
-
-    /// The agent and its org as they stand now.
-    async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown>;
-
-    /// Who made a policy version, where that is known.
-    async fn author(
-        &self,
-        org: OrgId,
-        version: PolicyVersionId,
-    ) -> Result<Option<String>, StoreDown>;
 }
 
 impl Gate {
@@ -182,7 +64,7 @@ impl Gate {
             let page = store.approvals(org, filter, after, at_once).await?;
             at_once = at_once.max(QUESTIONS_AT_ONCE);
             after = page.actions.last().map(|action| action.id);
-            actions.extend(page.actions.into_iter().filter(|action| !asked.is_excluded(action)));
+            actions.extend(page.actions.into_iter().filter(|action| !is_excluded(asked, action)));
             if !page.has_more || actions.len() > limit {
                 let has_more = actions.len() > limit;
                 actions.truncate(limit);
@@ -250,4 +132,10 @@ impl Gate {
 
 fn excludes(action: &Action, who: Excluded) -> bool {
     action.approval.as_ref().is_some_and(|approval| approval.exclude.contains(&who))
+}
+
+/// Whether the question excludes them as the one for whom the agent says that it acts.
+fn is_excluded(person: &Asked, action: &Action) -> bool {
+    let stated = Reference::of(action);
+    excludes(action, Excluded::OnBehalfOf) && person.names.iter().any(|name| stated.has(name))
 }

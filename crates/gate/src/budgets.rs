@@ -5,8 +5,8 @@ use model::{OrgId, PolicyVersionId};
 use policy::{Decimal, RunningBudget};
 
 use crate::{
-    figures::{CounterState, Counters},
     gate::Gate,
+    store::{CounterState, Counters},
 };
 
 /// The place of a counter among those of an org: its budget's id, whether it counts calls that are

@@ -14,12 +14,13 @@ use tokio::sync::oneshot;
 use tool::{Run, Tool};
 
 use crate::{
-    begin::Permitted,
     gate::Gate,
+    observed::Observed,
+    permit::Permitted,
     points::pass,
     reported::Reported,
     settle::{Witnessed, needs_of_end},
-    witnessing::{Observed, Of},
+    witnessing::Of,
 };
 
 /// How long to wait before a turn is tried again, and how often.
@@ -35,13 +36,34 @@ pub struct Finished {
     pub result: Option<Arc<Value>>,
 }
 
+/// An action whose tool runs. Dropping this does not stop it.
+#[derive(Debug)]
+pub struct Running {
+    /// The action as it began.
+    pub action: Arc<Action>,
+    /// Where it is told how the action stands once its caller has nothing more to wait for.
+    pub done: oneshot::Receiver<Finished>,
+}
+
 impl Gate {
+    /// Runs a permitted action in a task of its own.
+    pub(crate) fn start(&self, permitted: Permitted) -> Running {
+        let (told, done) = oneshot::channel();
+        let action = Arc::clone(&permitted.action);
+        let gate = self.clone();
+        let task = async move {
+            gate.carry_out(permitted, told).await;
+        };
+        self.parts.spawn.spawn(Box::pin(task));
+        Running { action, done }
+    }
+
     /// Runs a permitted action, has it witnessed and seals it. Its caller is told nothing when the
     /// record could not be reached in time, or when somebody else took the action over; then recovery
     /// ends it.
     pub(crate) async fn carry_out(&self, permitted: Permitted, told: oneshot::Sender<Finished>) {
         let Permitted { action, tool, args } = permitted;
-        let _held = self.hold(&action);
+        let _held = self.leases.hold(&action);
         pass("gate.permitted");
         let mut reported = self.run(&action, &tool, &args).await;
         let (mut action, mut told) = (action, Some(told));

@@ -6,18 +6,13 @@ use std::sync::Arc;
 use crypto::{Sha256, json::Canonical};
 use ledger::{
     Changes, Snapshot,
-    record::{AcceptedTool, Action, BudgetUse, VERIFIED},
+    record::{AcceptedTool, Action, VERIFIED},
 };
 use model::Digest;
 use policy::{Agent, Call, CallFacts, Policy};
 use serde_json::Value;
 
-use crate::{
-    asked::Asked,
-    begin::{Verdict, decide},
-    resolved::Resolved,
-    vouch::looks,
-};
+use crate::{asked::Asked, resolved::Resolved, vouch::looks};
 
 /// The digest of the accepted definition of a tool, and of the one that was found.
 pub(crate) type Change = (Digest, Digest);
@@ -78,16 +73,6 @@ impl Case {
     /// The arguments with their canonical form.
     pub fn args(&self) -> &Canonical {
         &self.args
-    }
-
-    /// Decides the case on a snapshot, nothing when the org has no enforced policy at all.
-    pub fn decide(&self, snapshot: &Snapshot) -> Option<Verdict> {
-        decide(self, snapshot, &[])
-    }
-
-    /// Decides the case of a call anew that holds these parts of budgets.
-    pub(crate) fn decide_anew(&self, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
-        decide(self, snapshot, held)
     }
 
     /// What a policy says of the call as it is at this moment.

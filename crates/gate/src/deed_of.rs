@@ -47,6 +47,13 @@ impl Commitments<'_> {
     }
 }
 
+/// Names the deed in the action and returns what is to be sealed.
+pub(crate) fn seal(action: &mut Action, mint: &Mint<'_>) -> DeedEntry {
+    let entry = deed_of(action, None, None, mint);
+    action.deed = Some(entry.draft.id);
+    entry
+}
+
 /// The deed of an action as it stands, with its result and what the witness found.
 pub(crate) fn deed_of(
     action: &Action,

@@ -18,13 +18,16 @@ use serde_json::Value;
 
 use crate::{
     approver::{Approver, Barred, Question, counts},
-    begin::{Permitted, answered_event, held},
+    carry_out::Running,
     case::Case,
-    gate::{Gate, Running},
+    decide::held,
+    events::answered_event,
+    gate::Gate,
     link::Link,
+    permit::AfterTurn,
     ports::Found,
     reference::Reference,
-    release::{Release, Released},
+    release::Release,
     resolve::RESOLVED_WITHIN,
     resolved::Resolved,
     store::ActionDetail,
@@ -139,10 +142,9 @@ impl Gate {
         let org = judgement.org;
         let found = self.approval(org, judgement.approval).await?;
         let judge = self.prepared(judgement, found.ok_or(JudgeError::NotFound)?).await?;
-        let ruling = self.parts.ledger.enter(org, judge).await??;
-        Ok(match ruling {
-            Ruling::Settled(action) => Judged { action, running: None },
-            Ruling::Permitted(permitted) => {
+        Ok(match self.parts.ledger.enter(org, judge).await?? {
+            AfterTurn::Settled(action) => Judged { action, running: None },
+            AfterTurn::Run(permitted) => {
                 let running = self.start(*permitted);
                 Judged { action: Arc::clone(&running.action), running: Some(running) }
             }
@@ -207,14 +209,6 @@ impl Gate {
             Either::Left((Err(down), _)) => Err(down.into()),
         }
     }
-}
-
-/// What a turn makes of an answer.
-enum Ruling {
-    /// More people are needed, the edge may run the call, or the action is sealed.
-    Settled(Arc<Action>),
-    /// The tool may run now.
-    Permitted(Box<Permitted>),
 }
 
 struct Judge {
@@ -302,7 +296,7 @@ impl Judge {
         (action, approval, answer): (&Action, &Approval, Answer),
         at: &Snapshot,
         mint: &Mint<'_>,
-    ) -> (Entry, Result<Ruling, JudgeError>) {
+    ) -> (Entry, Result<AfterTurn, JudgeError>) {
         let refused = |sentence| (Entry::nothing(), Err(JudgeError::Conflict(sentence)));
         if held(action.agent.id, at).is_some() {
             return refused("The agent or its org is held; a yes counts once it may act again.");
@@ -322,16 +316,10 @@ impl Judge {
             let action = Arc::new(action);
             let changes = Arc::clone(&action).into();
             let entry = Entry { changes, events: vec![told], ..Entry::default() };
-            return (entry, Ok(Ruling::Settled(action)));
+            return (entry, Ok(AfterTurn::Settled(action)));
         }
-        let (entry, released) = self.release.of(action, at, mint);
-        (
-            entry,
-            Ok(match released {
-                Released::Permitted(permitted) => Ruling::Permitted(permitted),
-                Released::Settled(action) => Ruling::Settled(action),
-            }),
-        )
+        let (entry, after) = self.release.of(action, at, mint);
+        (entry, Ok(after))
     }
 }
 
@@ -339,17 +327,17 @@ fn denied(
     (action, approval, answer): (&Action, &Approval, Answer),
     at: &Snapshot,
     mint: &Mint<'_>,
-) -> (Entry, Result<Ruling, JudgeError>) {
+) -> (Entry, Result<AfterTurn, JudgeError>) {
     let mut approval = approval.clone();
     approval.decisions.push(answer);
     approval.decided_at = Some(mint.now());
     let action = Action { approval: Some(approval), ..action.clone() };
     let (entry, sealed) = withdraw(&action, ApprovalStatus::Denied, at, mint);
-    (entry, Ok(Ruling::Settled(sealed)))
+    (entry, Ok(AfterTurn::Settled(sealed)))
 }
 
 impl Request for Judge {
-    type Answer = Result<Ruling, JudgeError>;
+    type Answer = Result<AfterTurn, JudgeError>;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = needs_of_withdrawal(self.action.id, snapshot);

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -21,12 +21,13 @@ use model::{ActionId, ConnectorId, LogAnswer, Mint, OrgId, State, Timestamp};
 
 use crate::{
     gate::Gate,
+    observed::Observed,
     points::pass,
     recover::SweepError,
     reported::Reported,
     settle::Witnessed,
     store::{Due, DueFor, DuePlace, Sweep},
-    witnessing::{Answered, Observed, Of},
+    witnessing::{Answered, Of},
 };
 
 /// So many pages of what is awaited are looked through by one sweep; the next one goes on behind them.
@@ -38,20 +39,6 @@ const MOST: usize = 128;
 
 /// An org's connector, whose database's change log is asked.
 type Log = (OrgId, ConnectorId);
-
-/// How far the sweeps of this process are through what is awaited.
-#[derive(Debug, Default)]
-pub(crate) struct Awaited(Mutex<Option<DuePlace>>);
-
-impl Awaited {
-    fn place(&self) -> Option<DuePlace> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn go_on_behind(&self, place: Option<DuePlace>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
-    }
-}
 
 /// What asking for the evidence of one action came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +63,7 @@ impl Gate {
     /// Asks change logs for the evidence that actions were sealed without, the longest awaited first, and
     /// returns of how many it is awaited no more. A log that stands still is asked once.
     pub(crate) async fn late_evidence(&self) -> Result<usize, SweepError> {
-        let (mut after, mut ended, mut failed) = (self.awaited.place(), 0, None);
+        let (mut after, mut ended, mut failed) = (self.late_after(), 0, None);
         let mut standing = BTreeSet::new();
         for _ in 0..PAGES {
             let (page, next) = self.due(Sweep::Evidence, after).await?;
@@ -98,8 +85,13 @@ impl Gate {
                 break;
             }
         }
-        self.awaited.go_on_behind(after);
+        *self.late_after.lock().unwrap_or_else(PoisonError::into_inner) = after;
         failed.map_or(Ok(ended), Err)
+    }
+
+    /// The place where the last sweep stopped.
+    fn late_after(&self) -> Option<DuePlace> {
+        *self.late_after.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks one log: for one action at first, and for more while it tells.

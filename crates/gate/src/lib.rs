@@ -13,18 +13,24 @@
 mod approvals;
 mod approver;
 mod asked;
+mod backoff;
 mod begin;
 mod budgets;
 mod carry_out;
 mod case;
 mod check_intent;
+mod decide;
 mod deed_of;
+mod events;
 mod figures;
 mod gate;
 mod judge;
 mod late;
+mod leases;
 mod limits;
 mod link;
+mod observed;
+mod permit;
 mod points;
 mod ports;
 mod practice;
@@ -40,28 +46,26 @@ mod resolved;
 mod settle;
 mod store;
 mod submission;
+mod submit;
 mod takeovers;
+mod teller;
 mod void;
 mod vouch;
 mod withdraw;
 mod witnessing;
 
-pub use approvals::{AddressBook, ApprovalFilter, ApprovalStore, Asked, Barring, Caller};
+pub use approvals::Barring;
 pub use approver::{Approver, Barred, Question};
-pub use begin::Verdict;
 pub use budgets::{CounterPlace, Shown, Use};
-pub use carry_out::Finished;
+pub use carry_out::{Finished, Running};
 pub use case::Case;
 pub use check_intent::{CheckedIntent, IntentToCheck};
-pub use figures::{
-    AgentFigures, Class, Counted, CountedUp, CounterState, Counters, FigureStore, LOOKED_AT, SLOT,
-    Span, Tally, Waiting, is_kept, lets_through,
-};
-pub use gate::{Gate, Parts, Running, Submitted};
+pub use decide::{Verdict, decide};
+pub use gate::{Gate, Parts};
 pub use judge::{JudgeError, Judged, Judgement};
 pub use limits::Limits;
 pub use link::{Link, Used};
-pub use ports::{ChangeLog, Found, NoChangeLog, Pause, Seen, Served, Sought, Toolbox};
+pub use ports::{AddressBook, ChangeLog, Found, NoChangeLog, Pause, Seen, Served, Sought, Toolbox};
 pub use practice::{PRACTICE_LOOKED_AT, PRACTICE_SPAN, Practice};
 pub use recover::SweepError;
 pub use reference::Reference;
@@ -70,8 +74,11 @@ pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, IntentFilter,
-    Miscount, Page, Renewal, ShadowDiffers, StoredDeed, Sweep, UnderWay, Voiding,
+    ActionDetail, ActionPlace, ActionStore, AgentFigures, ApprovalFilter, ApprovalStore, Asked,
+    Caller, Class, Counted, CountedUp, CounterState, Counters, Due, DueFor, DuePlace, FigureStore,
+    Filter, HeldLease, IntentFilter, LOOKED_AT, Miscount, Page, Renewal, SLOT, ShadowDiffers, Span,
+    StoredDeed, Sweep, Tally, UnderWay, Voiding, Waiting, is_kept, lets_through,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
+pub use submit::Submitted;
 pub use withdraw::{CancelError, Cancellation, Canceller};

@@ -1,10 +1,13 @@
-//! How the Gate finds tools, and how it waits before it tries again.
+//! How the Gate finds tools and the addresses of people, what it asks change logs, and how it waits
+//! before it tries again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{StoreDown, record::ConnectorRef};
-use model::{ActionId, ConnectorId, Digest, LogAnswer, LogTrace, OrgId, Timestamp, ToolName};
+use model::{
+    ActionId, ConnectorId, Digest, LogAnswer, LogTrace, OrgId, Timestamp, ToolName, UserId,
+};
 use tool::Tool;
 
 /// A tool and the connector that serves it.
@@ -59,6 +62,16 @@ pub trait Toolbox: Send + Sync {
     fn let_go(&self, _idle: Duration) -> usize {
         0
     }
+}
+
+/// Where the addresses of people are read, by which rules and agents may call them.
+#[async_trait]
+pub trait AddressBook: Send + Sync {
+    /// The addresses of these people in their one form, as far as they have one.
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
+
+    /// The people whose addresses these are, each in its one form.
+    async fn people_of(&self, addresses: &[String]) -> Result<Vec<UserId>, StoreDown>;
 }
 
 /// The run that the change log is asked about.

@@ -9,22 +9,21 @@ use ledger::{
     Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
     record::{Action, Lease},
 };
-use model::{
-    ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName, causes,
-};
-use tool::{Settled, Tool};
+use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, causes};
+use tool::Settled;
 use witness::Reporter;
 
 use crate::{
-    gate::{Gate, Held},
+    gate::Gate,
+    leases::Held,
     limits::Limits,
+    observed::Observed,
     points::pass,
-    ports::{Found, Served},
     reported::Reported,
     settle::{Executed, RunResult, Times, Witnessed, needs_of_end},
     store::{Due, DueFor, DuePlace, Sweep},
     withdraw::End,
-    witnessing::{Observed, Of},
+    witnessing::Of,
 };
 
 /// How many due actions are read, and ended together, at once. Those of one org share turns.
@@ -111,7 +110,7 @@ impl Gate {
     ) -> Result<Option<(Arc<Action>, Held)>, SweepError> {
         let take = TakeOver { action, from, to: self.parts.instance.clone() };
         let Some(action) = self.parts.ledger.enter(org, take).await? else { return Ok(None) };
-        let held = self.hold(&action);
+        let held = self.leases.hold(&action);
         pass("recover.taken");
         Ok(Some((action, held)))
     }
@@ -187,35 +186,6 @@ impl Gate {
         Ok(())
     }
 
-    /// Whom the end of the action's run can be asked of.
-    pub(crate) async fn teller(&self, action: &Action) -> Result<Teller, StoreDown> {
-        let Ok(name) = action.tool.parse::<ToolName>() else { return Ok(Teller::Nobody) };
-        Ok(match self.found_now(action.org, &name).await? {
-            // Another connector has taken the name, and knows nothing of the run.
-            Found::Served(served) if is_another(&served, action) => Teller::Nobody,
-            Found::Served(served) => Teller::Tool(served.tool),
-            Found::Nobody | Found::NotAmong(_) => Teller::Nobody,
-            Found::Unavailable => Teller::Away,
-        })
-    }
-
-    /// What the governed system makes certain of the action's run.
-    pub(crate) async fn settled(&self, action: &Action, teller: &Teller) -> Settled {
-        match teller {
-            Teller::Tool(tool) => tool.settle(action.org, action.id, action.place.as_deref()).await,
-            Teller::Nobody => Settled::Unknowable,
-            Teller::Away => Settled::Unreachable,
-        }
-    }
-
-    /// The tool; that nobody serves it is sure.
-    pub(crate) async fn found_now(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
-        match self.parts.toolbox.find(org, name).await? {
-            Found::NotAmong(_) => self.parts.toolbox.find_anew(org, name).await,
-            found => Ok(found),
-        }
-    }
-
     /// What became of a run that nobody saw the end of; nothing when that must be asked
     /// again later.
     pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
@@ -240,22 +210,6 @@ impl Gate {
             Settled::Unreachable => None,
         })
     }
-}
-
-/// Whom the end of a run can be asked of.
-pub(crate) enum Teller {
-    /// The tool that ran, by its name and connector.
-    Tool(Arc<dyn Tool>),
-    /// Nobody knows of the run any more.
-    Nobody,
-    /// Its connector cannot be built or read now.
-    Away,
-}
-
-/// Whether the tool is not of the connector that the action's was of.
-pub(crate) fn is_another(served: &Served, action: &Action) -> bool {
-    let of = action.connector.as_ref().and_then(|connector| connector.id);
-    of.is_some_and(|of| served.connector.id != Some(of))
 }
 
 /// Gives an action to a new holder, if nobody else has taken it since.

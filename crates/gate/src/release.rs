@@ -7,14 +7,16 @@ use ledger::{
     Entry, Needs, Snapshot,
     record::{Action, ApiKey},
 };
-use model::{ApprovalStatus, DecisionOutcome, Mint, Mode, VoidReason};
+use model::{ApprovalStatus, DecisionOutcome, Mint, VoidReason};
 
 use crate::{
-    begin::{Permitted, Verdict, allow, approval_event, budgets, swapped},
     case::Case,
+    decide::{Verdict, budgets, decide_anew, swapped},
+    events::approval_event,
     limits::Limits,
-    recover::is_another,
+    permit::{AfterTurn, allow},
     resolved::Resolved,
+    teller::is_another,
     withdraw::withdraw,
 };
 
@@ -24,14 +26,6 @@ pub(crate) struct Release {
     pub(crate) case: Option<Case>,
     pub(crate) instance: String,
     pub(crate) limits: Limits,
-}
-
-/// What became of an action that enough people said yes to.
-pub(crate) enum Released {
-    /// The agent's edge may run it, or it was refused and sealed.
-    Settled(Arc<Action>),
-    /// The tool may run now.
-    Permitted(Box<Permitted>),
 }
 
 impl Release {
@@ -52,7 +46,7 @@ impl Release {
         mut action: Action,
         snapshot: &Snapshot,
         mint: &Mint<'_>,
-    ) -> (Entry, Released) {
+    ) -> (Entry, AfterTurn) {
         if let Some(approval) = &mut action.approval {
             approval.decided_at = Some(mint.now());
         }
@@ -63,7 +57,7 @@ impl Release {
                     approval.void_reason = Some(reason);
                 }
                 let (entry, sealed) = withdraw(&action, ApprovalStatus::Voided, snapshot, mint);
-                (entry, Released::Settled(sealed))
+                (entry, AfterTurn::Settled(sealed))
             }
         }
     }
@@ -88,7 +82,7 @@ impl Release {
         if !gone && (other || resolved.digest() != action.tool_digest) {
             return Err(VoidReason::ToolChanged);
         }
-        let decided = case.decide_anew(snapshot, &action.charged);
+        let decided = decide_anew(case, snapshot, &action.charged);
         let verdict = decided.ok_or(VoidReason::PolicyUnavailable)?;
         match (verdict.decision.outcome, verdict.decision.code) {
             (DecisionOutcome::Deny, code) => {
@@ -105,7 +99,7 @@ impl Release {
         (case, verdict): (&Case, Verdict),
         snapshot: &Snapshot,
         mint: &Mint<'_>,
-    ) -> (Entry, Released) {
+    ) -> (Entry, AfterTurn) {
         let mut entry = Entry::nothing();
         entry.changes.budgets = swapped(&action.charged, &verdict.charged, snapshot);
         entry.changes.budgets.extend(verdict.budgets);
@@ -118,15 +112,6 @@ impl Release {
         entry.events.extend(approval_event(&action, mint));
         let action = Arc::new(action);
         entry.changes.actions.push(Arc::clone(&action));
-        let released = match case.resolved() {
-            Resolved::Served(served) if action.mode == Mode::Gateway => {
-                let (tool, args) = (Arc::clone(&served.tool), Arc::clone(case.args().value()));
-                Released::Permitted(Box::new(Permitted { action, tool, args }))
-            }
-            Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => {
-                Released::Settled(action)
-            }
-        };
-        (entry, released)
+        (entry, AfterTurn::of(action, case))
     }
 }

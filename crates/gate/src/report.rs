@@ -14,10 +14,10 @@ use witness::Reporter;
 use crate::{
     gate::Gate,
     limits::Limits,
+    observed::Observed,
     points::pass,
     repeat::{Named, Repeat, Sender},
     settle::{Executed, RunResult, Times, needs_of_end},
-    witnessing::Observed,
 };
 
 /// How far an edge's clock may be off.

@@ -16,8 +16,8 @@ use witness::Reporter;
 
 use crate::{
     limits::Limits,
+    observed::Observed,
     settle::{Executed, RunResult, Times, Witnessed},
-    witnessing::Observed,
 };
 
 /// A run that its connector saw the end of, or that is known to be applied all the same.

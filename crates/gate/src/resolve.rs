@@ -5,18 +5,17 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::{Either, select};
 
 use ledger::{
-    Snapshot, StoreDown,
-    record::{ConnectorRef, ConnectorStatus, PolicyMode},
+    StoreDown,
+    record::{ConnectorRef, PolicyMode},
 };
 use model::{Mode, OrgId, ToolName, Visibility};
 use policy::Call;
 
 use crate::{
-    begin::Begin,
     gate::Gate,
     ports::{Found, Seen, Served},
-    resolved::Resolved,
-    submission::{Rejection, Submission, SubmitError},
+    resolved::{Resolved, is_disabled, runs_in},
+    submission::{Submission, SubmitError},
 };
 
 /// How long a tool may take to be found; a connector that nobody has used yet is built in it.
@@ -56,8 +55,8 @@ impl Absence {
     }
 
     /// The same by a later reading.
-    pub(crate) fn seen_as(self, seen: Seen) -> Self {
-        Self { seen, ..self }
+    pub(crate) fn read_again(self, later: Self) -> Self {
+        Self { seen: later.seen, ..self }
     }
 
     /// What is sought again because of what a turn knew.
@@ -85,19 +84,23 @@ impl Gate {
                 };
                 Ok((Resolved::AtEdge { connector, digest: edge.digest }, None))
             }
-            (Mode::Proxy, None) => Err(invalid(
+            (Mode::Proxy, None) => Err(SubmitError::invalid(
                 "connector_type",
                 "proxy mode needs `connector_type`, the type of the edge's connector such as `mcp`",
             )),
         }
     }
 
-    /// The call with its tool as the org's connectors have it now.
-    pub(crate) async fn sought(&self, begin: Begin) -> Result<Begin, SubmitError> {
-        let Ok(name) = begin.call().tool.parse::<ToolName>() else { return Ok(begin) };
-        let (resolved, absence) =
-            self.served((begin.org(), begin.call()), &name, Among::Anew).await?;
-        Ok(begin.sought(resolved, absence.map(|absence| absence.seen)))
+    /// The tool that a call of this org means, by the org's connectors as they are now.
+    pub(crate) async fn resolve_anew(
+        &self,
+        org: OrgId,
+        call: &Call,
+    ) -> Result<Sought, SubmitError> {
+        match call.tool.parse::<ToolName>() {
+            Ok(name) => self.served((org, call), &name, Among::Anew).await,
+            Err(_) => Ok((Resolved::Unknown, None)),
+        }
     }
 
     async fn served(
@@ -118,7 +121,10 @@ impl Gate {
         };
         match found {
             Found::Served(served) => {
-                served.tool.check_args(&call.args).map_err(|sentence| invalid("args", sentence))?;
+                served
+                    .tool
+                    .check_args(&call.args)
+                    .map_err(|sentence| SubmitError::invalid("args", sentence))?;
                 Ok((Resolved::Served(served), None))
             }
             Found::Nobody => Ok((Resolved::Unknown, None)),
@@ -171,21 +177,4 @@ impl Gate {
         let served = served.into_iter().filter(|served| runs_in(served, livemode));
         Ok((served.map(listing).collect(), version))
     }
-}
-
-/// Whether the tool runs actions of this mode: the service's own serve both, a connector serves the one
-/// that it was made for.
-pub(crate) fn runs_in(served: &Served, livemode: bool) -> bool {
-    served.connector.id.is_none() || served.test != livemode
-}
-
-/// Whether the tool's connector is disabled, or is not there any more.
-pub(crate) fn is_disabled(served: &Served, snapshot: &Snapshot) -> bool {
-    served.connector.id.is_some_and(|id| {
-        snapshot.connector(id).is_none_or(|row| row.status == ConnectorStatus::Disabled)
-    })
-}
-
-pub(crate) fn invalid(param: &'static str, sentence: impl Into<String>) -> SubmitError {
-    Rejection::Invalid { param, sentence: sentence.into() }.into()
 }

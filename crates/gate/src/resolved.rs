@@ -1,6 +1,9 @@
 //! The tool that a call means. It finds nothing by itself.
 
-use ledger::record::ConnectorRef;
+use ledger::{
+    Snapshot,
+    record::{ConnectorRef, ConnectorStatus},
+};
 use model::{Digest, Footprint, Level, SideEffect};
 use serde_json::Value;
 
@@ -88,4 +91,17 @@ impl Resolved {
             Self::AtEdge { .. } | Self::Unknown => None,
         }
     }
+}
+
+/// Whether the tool runs actions of this mode: the service's own serve both, a connector serves the one
+/// that it was made for.
+pub(crate) fn runs_in(served: &Served, livemode: bool) -> bool {
+    served.connector.id.is_none() || served.test != livemode
+}
+
+/// Whether the tool's connector is disabled, or is not there any more.
+pub(crate) fn is_disabled(served: &Served, snapshot: &Snapshot) -> bool {
+    served.connector.id.is_some_and(|id| {
+        snapshot.connector(id).is_none_or(|row| row.status == ConnectorStatus::Disabled)
+    })
 }

@@ -16,10 +16,11 @@ use serde_json::Value;
 use witness::{Evidence, Finding, Reporter, judge};
 
 use crate::{
-    begin::{event_of, release},
+    decide::release,
     deed_of::{KeptResult, amendment_of, deed_of},
+    events::event_of,
     limits::Limits,
-    witnessing::Observed,
+    observed::Observed,
 };
 
 /// A run that came to its end, or of which no more will be known.

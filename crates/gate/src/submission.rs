@@ -98,3 +98,10 @@ pub enum SubmitError {
     #[error("the tool's connector cannot be read just now")]
     ToolUnavailable,
 }
+
+impl SubmitError {
+    /// A part of the request is wrong, as the sentence says.
+    pub(crate) fn invalid(param: &'static str, sentence: impl Into<String>) -> Self {
+        Rejection::Invalid { param, sentence: sentence.into() }.into()
+    }
+}

@@ -2,19 +2,16 @@
 //! in what any other has to wait for, and one that gave no answer is left alone for a while.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use futures_util::{StreamExt, stream};
-use model::{OrgId, Outcome, State, Timestamp};
+use model::{Outcome, State};
 use tokio::sync::Semaphore;
 
 use crate::{
+    backoff::{Asking, Named},
     gate::Gate,
     recover::{PAGE, SweepError},
     store::{Due, DueFor, Sweep},
@@ -28,86 +25,6 @@ const GROWTH: usize = 4;
 const ASKED_AT_ONCE: usize = 8;
 /// How many runs of one connector a sweep takes up; the next one takes up the others.
 const OF_ONE: usize = 1_024;
-/// How long a connector without an answer rests, at first and at most. The lease of what it was
-/// asked for lasts longer than the first rest.
-const FIRST_REST: Duration = Duration::from_secs(5);
-const LONGEST_REST: Duration = Duration::from_secs(30);
-
-/// An org's connector, by its name.
-type Named = (OrgId, String);
-
-/// The connectors that are being asked, and those that rest.
-#[derive(Debug, Default)]
-pub(crate) struct AskedConnectors(Mutex<HashMap<Named, Standing>>);
-
-#[derive(Debug, Clone, Copy)]
-enum Standing {
-    Busy,
-    Rests { since: Timestamp, silences: u32 },
-}
-
-impl Standing {
-    fn is_free(self, now: Timestamp) -> bool {
-        match self {
-            Self::Busy => false,
-            Self::Rests { since, silences } => {
-                let rest = FIRST_REST.saturating_mul(1 << silences.saturating_sub(1).min(8));
-                // A clock that was set back must not lengthen a rest.
-                now < since || now.since(since) >= rest.min(LONGEST_REST)
-            }
-        }
-    }
-}
-
-impl AskedConnectors {
-    /// Whether nobody asks the connector and it does not rest.
-    fn is_free(&self, named: &Named, now: Timestamp) -> bool {
-        self.lock().get(named).is_none_or(|state| state.is_free(now))
-    }
-
-    /// Begins to ask a connector, if it is free.
-    fn begin(&self, named: Named, now: Timestamp) -> Option<Asking<'_>> {
-        let mut states = self.lock();
-        let silences = match states.get(&named) {
-            Some(state) if !state.is_free(now) => return None,
-            Some(Standing::Rests { silences, .. }) => *silences,
-            Some(Standing::Busy) | None => 0,
-        };
-        states.insert(named.clone(), Standing::Busy);
-        Some(Asking { asked: self, named, silences, rests: None })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Named, Standing>> {
-        // The map is whole between any two statements, so a panic elsewhere harms nothing here.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A connector while it is asked. Whatever ends this, others may ask it again.
-struct Asking<'a> {
-    asked: &'a AskedConnectors,
-    named: Named,
-    silences: u32,
-    rests: Option<Standing>,
-}
-
-impl Asking<'_> {
-    fn rest(&mut self, since: Timestamp) {
-        let silences = self.silences.saturating_add(1);
-        self.rests = Some(Standing::Rests { since, silences });
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        let mut states = self.asked.lock();
-        match self.rests {
-            Some(rests) => states.insert(self.named.clone(), rests),
-            None => states.remove(&self.named),
-        };
-    }
-}
-
 /// Some runs that a connector is asked for together.
 struct Round {
     permits: Semaphore,

@@ -13,7 +13,9 @@ use model::{
 };
 
 use crate::{
-    begin::{approval_event, event_of, release, seal},
+    decide::release,
+    deed_of::seal,
+    events::{approval_event, event_of},
     gate::Gate,
     repeat::{Named, Repeat, Sender},
     report::Ended,

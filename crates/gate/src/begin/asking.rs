@@ -15,35 +15,22 @@ use policy::{ApprovalClause, Excluded};
 use tool::Estimate;
 
 use super::{
-    Begin, Verdict,
     context::{Shown, context},
+    pending::{LookedInto, PendingCall},
 };
 use crate::{
-    gate::Parts,
-    practice::{PRACTICE_SPAN, Practice},
-    reference::Reference,
-    resolved::Resolved,
+    decide::Verdict, gate::Parts, practice::PRACTICE_SPAN, reference::Reference, resolved::Resolved,
 };
 
-/// What is looked up of a call once it is clear that a person will look at it.
-#[derive(Clone, Default)]
-pub(super) struct LookedInto {
-    /// What its tool says that it would do, where the rule asks for that.
-    estimate: Option<Estimate>,
-    practice: Practice,
-    /// Whether the agent says for whom it acts, and names no member of the org.
-    names_nobody: bool,
-}
-
-/// What is to be looked up.
+/// What is to be fetched.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     estimate: bool,
     practice_since: Timestamp,
 }
 
-impl Begin {
-    /// What must be looked up before a person can be asked.
+impl PendingCall {
+    /// Returns what must be fetched before a person can be asked.
     pub(super) fn lacks(&self, verdict: &Verdict, now: Timestamp) -> Option<Wanted> {
         let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
         let estimate = verdict.approval.as_ref().is_some_and(|clause| clause.estimate);
@@ -55,8 +42,12 @@ impl Begin {
         (waits && lacks).then_some(Wanted { estimate, practice_since })
     }
 
-    /// The call with that. All of it is asked for at once.
-    pub(crate) async fn looked_into(self, wanted: Wanted, at: &Parts) -> Result<Self, StoreDown> {
+    /// The call with what was wanted, all fetched at the same time.
+    pub(crate) async fn looked_into(
+        mut self,
+        wanted: Wanted,
+        at: &Parts,
+    ) -> Result<Self, StoreDown> {
         let call = self.case.call();
         let practice =
             at.store.practice(self.org, (call.agent.id, &call.tool), wanted.practice_since);
@@ -64,8 +55,8 @@ impl Begin {
         let (practice, estimate, names_nobody) =
             join3(practice, estimate, self.names_nobody(at)).await;
         let (practice, names_nobody) = (practice?, names_nobody?);
-        let looked_into = Some(LookedInto { estimate, practice, names_nobody });
-        Ok(Self { looked_into, ..self })
+        self.looked_into = Some(LookedInto { estimate, practice, names_nobody });
+        Ok(self)
     }
 
     /// Whether the agent says for whom it acts, and names no member of the org.
@@ -108,9 +99,10 @@ impl Begin {
             && !excluded(verdict.approval.as_deref(), settings).is_empty()
     }
 
-    /// The call with whether its org has one member and no other.
-    pub(crate) fn counted(self, has_one_member: bool) -> Self {
-        Self { has_one_member: Some(has_one_member), ..self }
+    /// The call with the answer whether its org has exactly one member.
+    pub(crate) fn counted(mut self, has_one_member: bool) -> Self {
+        self.has_one_member = Some(has_one_member);
+        self
     }
 
     /// The question, and what opens that which people are shown.

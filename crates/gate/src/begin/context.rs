@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 use tool::Estimate;
 
-use super::{decide::Verdict, estimate::Foreseen};
-use crate::{case::Case, practice::Practice};
+use super::estimate::{Foreseen, size};
+use crate::{case::Case, decide::Verdict, practice::Practice};
 
 /// What a snapshot is made of.
 pub(super) struct Shown<'a> {
@@ -78,10 +78,6 @@ fn facts(shown: &Shown<'_>) -> Map<String, Value> {
 
 fn insert(into: &mut Map<String, Value>, name: &str, value: Value) {
     into.insert(name.to_owned(), value);
-}
-
-pub(super) fn size(value: &Value) -> usize {
-    crypto::json::canonical(value).len()
 }
 
 /// The arguments as far as they are shown.

@@ -6,8 +6,6 @@ use model::{Footprint, RowOp};
 use serde_json::{Map, Value, json};
 use tool::{Estimate, Estimated};
 
-use super::context::size;
-
 /// From so many rows on a person is warned of how much it is.
 const MANY_ROWS: u64 = 100;
 
@@ -83,6 +81,11 @@ impl Change {
     fn shown(&self) -> Value {
         json!({ "name": self.table, "op": self.op, "rows": self.rows })
     }
+}
+
+/// The bytes of the value in its canonical form.
+pub(super) fn size(value: &Value) -> usize {
+    crypto::json::canonical(value).len()
 }
 
 /// The first of the rows that fit into so many bytes.

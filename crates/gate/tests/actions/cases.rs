@@ -31,8 +31,8 @@ async fn a_case_made_from_a_stored_action_decides_as_the_submission_did() {
         let fresh = Case::new(sent.call, resolved(&house, tool).await, Canonical::new(args));
         let needs = Needs { agents: [house.agent].into(), ..Needs::default() };
         let snapshot = house.gate.ledger().look_at(house.org, needs).await.unwrap();
-        let verdict = stored.decide(&snapshot).unwrap();
-        assert_eq!(Some(&verdict), fresh.decide(&snapshot).as_ref(), "{tool}");
+        let verdict = gate::decide(&stored, &snapshot).unwrap();
+        assert_eq!(Some(&verdict), gate::decide(&fresh, &snapshot).as_ref(), "{tool}");
         assert_eq!(verdict.decision, action.decision, "{tool}");
         assert_eq!((verdict.charged, verdict.cost), (action.charged, action.cost), "{tool}");
     }

@@ -11,12 +11,15 @@ use model::{
 };
 use policy::{ApprovalClause, Call};
 
-use super::budget::{self, Admitted};
 use crate::{
     case::Case,
-    resolve::{is_disabled, runs_in},
-    resolved::Resolved,
+    resolved::{Resolved, is_disabled, runs_in},
 };
+
+mod budget;
+
+use budget::Admitted;
+pub(crate) use budget::{release, swapped};
 
 /// What the decision of a case came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,14 +38,17 @@ pub struct Verdict {
     pub budget_near: bool,
 }
 
-/// The decision, nothing when the org has no enforced policy at all.
+/// Decides a call on a snapshot; `None` if the org has no enforced policy at all.
 ///
-/// What people switched off comes before what a policy says: a Stop must hold whatever the policy
-/// has become, and no rule is asked about a tool that nothing can run. Budgets come last, so that
-/// only a call that would run otherwise is counted.
-///
-/// What the call holds of budgets already is charged anew, and not twice.
-pub(crate) fn decide(case: &Case, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
+/// A Stop comes before the policy, since it must hold whatever the policy has become, and no rule is
+/// asked about a tool that nothing can run. Budgets come last, so that only a call that would run
+/// otherwise is counted.
+pub fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
+    decide_anew(case, snapshot, &[])
+}
+
+/// Decides a call again that holds these parts of budgets already: it is charged anew, and not twice.
+pub(crate) fn decide_anew(case: &Case, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
     let ground = (snapshot, held);
     let enforced = snapshot.policy(PolicyMode::Enforce)?;
     let call = case.at(snapshot);
