@@ -50,8 +50,8 @@ fn open(
         let context = context(field);
         let sealed = STANDARD.decode(sealed).map_err(|_| VaultError::Refused)?;
         let plain = vault.open(&context, &sealed)?;
-        let text = String::from_utf8(plain.expose().clone()).map_err(|_| VaultError::Refused)?;
-        Ok((field.clone(), Secret::new(text)))
+        let text = std::str::from_utf8(plain.expose()).map_err(|_| VaultError::Refused)?;
+        Ok((field.clone(), Secret::new(text.to_owned())))
     };
     connector.credential.iter().map(open).collect()
 }

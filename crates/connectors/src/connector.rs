@@ -3,7 +3,6 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use async_trait::async_trait;
 use crypto::{Secret, vault::Ring};
 use egress::Egress;
 use model::{
@@ -131,7 +130,6 @@ impl fmt::Debug for Deps {
 }
 
 /// A connector, built and able to run calls.
-#[async_trait]
 pub trait Connector: Send + Sync + fmt::Debug {
     /// Its tools.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
@@ -141,9 +139,6 @@ pub trait Connector: Send + Sync + fmt::Debug {
 
     /// What kept the governed system from being reached when it was last tried.
     fn unreached(&self) -> Option<Fault>;
-
-    /// What was looked at in the governed system, and what it lacks.
-    async fn check(&self) -> Vec<CheckLine>;
 }
 
 /// One thing that was looked at in a governed system.
@@ -264,14 +259,10 @@ pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connect
 
 /// The connector that could not be built, with its tools as its config declares them, whose runs come
 /// to what stood in the way; nothing where the config declares none.
-pub(crate) fn stand_in(
-    blueprint: &Blueprint,
-    deps: &Deps,
-    error: &BuildError,
-) -> Option<Arc<dyn Connector>> {
+pub(crate) fn stand_in(blueprint: &Blueprint, error: &BuildError) -> Option<Arc<dyn Connector>> {
     match blueprint.kind.as_str() {
         postgres::KIND => {
-            let unlearnt = postgres::Unlearnt::new(blueprint, deps, &error.fault())?;
+            let unlearnt = postgres::Unlearnt::new(blueprint, &error.fault())?;
             Some(Arc::new(unlearnt))
         }
         _ => None,

@@ -24,7 +24,7 @@ pub use connector::{
 };
 pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
 pub use document::{BadDocument, read_config};
-pub use registry::{InUse, Registry, Standing};
+pub use registry::{InUse, Registry, Revision, Standing};
 
 #[cfg(test)]
 mod tests;

@@ -52,8 +52,8 @@ use self::{
     unlearnt::DeclaredTool,
 };
 use crate::{
-    ArgsSchema, Blueprint, BuildError, CheckLine, Connector, CredentialField, CredentialKind, Deps,
-    Finding, Type,
+    ArgsSchema, Blueprint, BuildError, Connector, CredentialField, CredentialKind, Deps, Finding,
+    Type,
 };
 
 pub use changes::{ChangeReader, marker_keys};
@@ -110,8 +110,6 @@ pub struct PostgresConnector {
     /// Tools that nobody has accepted as they are declared now; none of them runs.
     unaccepted: Vec<Arc<DeclaredTool>>,
     governed: Arc<Governed>,
-    blueprint: Blueprint,
-    deps: Deps,
 }
 
 /// One declared statement.
@@ -161,8 +159,7 @@ impl PostgresConnector {
             }
         }
         let tools = tools.into_iter().map(Arc::new).collect();
-        let (blueprint, deps) = (blueprint.clone(), deps.clone());
-        Ok(Self { tools, unaccepted, governed, blueprint, deps })
+        Ok(Self { tools, unaccepted, governed })
     }
 }
 
@@ -208,7 +205,6 @@ impl PostgresTool {
     }
 }
 
-#[async_trait]
 impl Connector for PostgresConnector {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let accepted = self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
@@ -222,10 +218,6 @@ impl Connector for PostgresConnector {
 
     fn unreached(&self) -> Option<Fault> {
         self.governed.unreached()
-    }
-
-    async fn check(&self) -> Vec<CheckLine> {
-        check::lines(&self.blueprint, &self.deps).await
     }
 }
 

@@ -47,6 +47,19 @@ pub struct InUse {
     pub standing: Standing,
 }
 
+/// A connector at one of its revisions, by which a registry keeps it.
+#[derive(Debug, Clone, Copy)]
+pub struct Revision<'a> {
+    /// The org.
+    pub org: OrgId,
+    /// The connector.
+    pub id: ConnectorId,
+    /// Its name.
+    pub name: &'a ConnectorName,
+    /// A number that grows with every change of config or credential.
+    pub revision: u64,
+}
+
 /// Builds each connector once per revision.
 #[derive(Debug)]
 pub struct Registry {
@@ -77,7 +90,7 @@ impl Slot {
 
     async fn build(
         &self,
-        blueprint: &Blueprint,
+        blueprint: impl FnOnce() -> Blueprint,
         deps: &Deps,
     ) -> Result<Arc<dyn Connector>, Instead> {
         if let Some((at, instead)) = &*self.failed()
@@ -85,10 +98,11 @@ impl Slot {
         {
             return Err(instead.clone());
         }
+        let blueprint = &blueprint();
         let built = timeout(BUILT_WITHIN, build(blueprint, deps)).await;
         built.unwrap_or_else(|_| Err(late())).map_err(|error| {
             tracing::warn!(connector = %blueprint.id, %error, "a connector cannot be built now");
-            let instead = stand_in(blueprint, deps, &error).ok_or(error);
+            let instead = stand_in(blueprint, &error).ok_or(error);
             *self.failed() = Some((Instant::now(), instead.clone()));
             instead
         })
@@ -125,11 +139,15 @@ impl Registry {
     /// The connector of this revision, building it if nobody has. In place of one that could not be
     /// built there are its declared tools, which come to what stood in the way, for a moment without
     /// another try; one that declares none that hold together fails.
+    ///
+    /// The blueprint has the connector's secrets in plain text, so it is made for a build and dropped
+    /// behind it.
     pub async fn get_or_build(
         &self,
-        blueprint: &Blueprint,
+        wanted: Revision<'_>,
+        blueprint: impl FnOnce() -> Blueprint,
     ) -> Result<Arc<dyn Connector>, BuildError> {
-        let slot = self.slot(blueprint);
+        let slot = self.slot(wanted);
         match slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await {
             Ok(connector) => Ok(Arc::clone(connector)),
             Err(instead) => instead,
@@ -157,16 +175,17 @@ impl Registry {
 
     /// The place of this revision. A caller that still holds an older revision than the
     /// kept one gets a place of its own, which nobody keeps.
-    fn slot(&self, blueprint: &Blueprint) -> Slot {
-        let fresh = Slot::new(blueprint.revision);
+    fn slot(&self, wanted: Revision<'_>) -> Slot {
+        let Revision { org, id, name, revision } = wanted;
+        let fresh = Slot::new(revision);
         let mut built = self.lock();
         let used = Instant::now();
         let kept = built
-            .entry((blueprint.org, blueprint.id))
+            .entry((org, id))
             .and_modify(|kept| kept.used = used)
-            .or_insert_with(|| Kept { name: blueprint.name.clone(), slot: fresh.clone(), used });
+            .or_insert_with(|| Kept { name: name.clone(), slot: fresh.clone(), used });
         if kept.slot.revision < fresh.revision {
-            (kept.slot, kept.name) = (fresh.clone(), blueprint.name.clone());
+            (kept.slot, kept.name) = (fresh.clone(), name.clone());
         }
         if kept.slot.revision == fresh.revision { kept.slot.clone() } else { fresh }
     }

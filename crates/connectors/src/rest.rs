@@ -44,9 +44,7 @@ use self::{
     request::Operation,
     target::target,
 };
-use crate::{
-    ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Credential, Deps, Finding, Type,
-};
+use crate::{ArgsSchema, Blueprint, BuildError, Connector, Credential, Deps, Finding, Type};
 
 pub use config::CONFIG_SCHEMA;
 pub use convert::{Converted, convert};
@@ -70,8 +68,6 @@ pub const TYPE: Type = Type {
 pub(crate) struct RestConnector {
     tools: Vec<Arc<RestTool>>,
     api: Arc<Api>,
-    blueprint: Blueprint,
-    deps: Deps,
 }
 
 /// One operation.
@@ -143,7 +139,7 @@ impl RestConnector {
             None => of(declared, LookAgain::of(&declared.entry, &reads)),
         };
         let tools = config.tools.iter().map(tool).collect();
-        Ok(Self { tools, api, blueprint: blueprint.clone(), deps: deps.clone() })
+        Ok(Self { tools, api })
     }
 }
 
@@ -260,7 +256,6 @@ fn digest_of_pin(pin: &Value) -> Option<Digest> {
     pin.get("digest")?.as_str()?.parse().ok()
 }
 
-#[async_trait]
 impl Connector for RestConnector {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
@@ -282,10 +277,6 @@ impl Connector for RestConnector {
 
     fn unreached(&self) -> Option<Fault> {
         self.api.unreached.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    async fn check(&self) -> Vec<CheckLine> {
-        check::check(&self.blueprint, &self.deps).await
     }
 }
 

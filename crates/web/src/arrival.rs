@@ -9,6 +9,7 @@ use http::{
     request::Parts,
 };
 use model::RequestId;
+use zeroize::Zeroizing;
 
 use crate::{
     call::{Call, Params},
@@ -71,7 +72,7 @@ impl Arrival {
             collect(&mut self.body, (announced, rule.limit()), taken).await
         };
         match tokio::time::timeout(self.body_time, read).await {
-            Ok(body) => body,
+            Ok(body) => body.map(Bytes::from_owner),
             Err(_) => Err(too_slow(self.body_time)),
         }
     }
@@ -120,13 +121,14 @@ fn is_of(media_type: &HeaderValue, essence: &str) -> bool {
 }
 
 /// Reads the body into a buffer of its announced length, or else into one that grows in steps; room
-/// is taken before either is made.
+/// is taken before either is made. Bodies carry passwords and credentials, so each buffer is wiped when
+/// it is dropped.
 async fn collect(
     body: &mut RequestBody,
     (announced, limit): (Option<usize>, usize),
     taken: &mut Taken,
-) -> Result<Bytes, ApiError> {
-    let mut bytes = Vec::new();
+) -> Result<Zeroizing<Vec<u8>>, ApiError> {
+    let mut bytes = Zeroizing::new(Vec::new());
     if let Some(length) = announced {
         taken.grow_to(length)?;
         bytes.reserve_exact(length);
@@ -144,11 +146,14 @@ async fn collect(
         if length > bytes.capacity() {
             let wanted = length.max(2 * bytes.capacity()).max(FIRST_BYTES).min(limit);
             taken.grow_to(wanted)?;
-            bytes.reserve_exact(wanted - bytes.len());
+            // A buffer that grows in place may be moved, and is not wiped where it was.
+            let mut larger = Zeroizing::new(Vec::with_capacity(wanted));
+            larger.extend_from_slice(&bytes);
+            bytes = larger;
         }
         bytes.extend_from_slice(&data);
     }
-    Ok(bytes.into())
+    Ok(bytes)
 }
 
 fn too_large(limit: usize) -> ApiError {

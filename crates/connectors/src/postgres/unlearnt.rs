@@ -10,19 +10,16 @@ use serde_json::{Value, json};
 use tool::{Definition, Estimate, Run, Settled, Tool};
 
 use super::{
-    check,
     config::{self, Declared},
     target::target,
 };
-use crate::{ArgsSchema, Blueprint, CheckLine, Connector, Deps};
+use crate::{ArgsSchema, Blueprint, Connector};
 
 /// The connector as it is declared.
 #[derive(Debug)]
 pub(crate) struct Unlearnt {
     tools: Vec<Arc<DeclaredTool>>,
     fault: Fault,
-    blueprint: Blueprint,
-    deps: Deps,
 }
 
 /// One tool as it is declared, which does not run.
@@ -47,13 +44,12 @@ enum Standing {
 impl Unlearnt {
     /// The connector whose runs all come to this fault; nothing where the config by itself declares
     /// no tools that hold together.
-    pub(crate) fn new(blueprint: &Blueprint, deps: &Deps, fault: &Fault) -> Option<Self> {
+    pub(crate) fn new(blueprint: &Blueprint, fault: &Fault) -> Option<Self> {
         let (_, declared) = config::read(&blueprint.name, &blueprint.config).ok()?;
         let target = Arc::new(target(&blueprint.config));
         let tool = |declared| Arc::new(DeclaredTool::new(declared, &target, fault));
         let tools = declared.into_iter().map(tool).collect();
-        let (blueprint, deps, fault) = (blueprint.clone(), deps.clone(), fault.clone());
-        Some(Self { tools, fault, blueprint, deps })
+        Some(Self { tools, fault: fault.clone() })
     }
 }
 
@@ -80,7 +76,6 @@ impl DeclaredTool {
     }
 }
 
-#[async_trait]
 impl Connector for Unlearnt {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
@@ -92,10 +87,6 @@ impl Connector for Unlearnt {
 
     fn unreached(&self) -> Option<Fault> {
         Some(self.fault.clone())
-    }
-
-    async fn check(&self) -> Vec<CheckLine> {
-        check::lines(&self.blueprint, &self.deps).await
     }
 }
 

@@ -14,7 +14,8 @@ use std::{
 
 use async_trait::async_trait;
 use connectors::{
-    BadSchema, Blueprint, BuiltinSource, Connector as Built, Deps, InUse, Registry, Standing,
+    BadSchema, Blueprint, BuiltinSource, Connector as Built, Deps, InUse, Registry, Revision,
+    Standing,
 };
 use crypto::vault::Ring;
 use gate::{Found, Served, Toolbox};
@@ -59,16 +60,11 @@ pub struct Learnt {
 #[derive(Clone)]
 struct Reading {
     at: Timestamp,
-    connectors: Arc<Vec<Registered>>,
+    connectors: Arc<Vec<Connector>>,
 }
 
-/// A connector and what it is built from.
-struct Registered {
-    row: Connector,
-    blueprint: Blueprint,
-}
-
-/// What a connector is built from.
+/// What a connector is built from, its credential in plain text: it is made where a connector is built,
+/// and is not kept.
 pub(crate) fn blueprint(vault: &Ring, row: &Connector) -> Blueprint {
     let receiver = connectors::receiver(&row.kind, &row.config);
     let fields = admin::open_credential(vault, row, &receiver).unwrap_or_else(|error| {
@@ -121,7 +117,7 @@ impl OrgTools {
     }
 
     /// The org's connectors, read again if the last reading is old.
-    async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
+    async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Connector>>, StoreDown> {
         let now = self.clock.now();
         if let Some(reading) = self.lock().get(&org).filter(|it| is_fresh(it.at, now)) {
             return Ok(Arc::clone(&reading.connectors));
@@ -129,11 +125,10 @@ impl OrgTools {
         self.read(org, now).await
     }
 
-    async fn read(&self, org: OrgId, now: Timestamp) -> Result<Arc<Vec<Registered>>, StoreDown> {
+    async fn read(&self, org: OrgId, now: Timestamp) -> Result<Arc<Vec<Connector>>, StoreDown> {
         let rows = self.store.connectors(org).await?;
-        let kept = rows.into_iter().filter(|row| row.archived_at.is_none());
-        let known = kept.map(|row| self.known(row)).collect();
-        let reading = Reading { at: now, connectors: Arc::new(known) };
+        let kept = rows.into_iter().filter(|row| row.archived_at.is_none()).collect();
+        let reading = Reading { at: now, connectors: Arc::new(kept) };
         let mut readings = self.lock();
         // What is old is read again anyway, so orgs that are quiet leave nothing behind.
         readings.retain(|_, reading| is_fresh(reading.at, now));
@@ -141,19 +136,16 @@ impl OrgTools {
         Ok(reading.connectors)
     }
 
-    fn known(&self, row: Connector) -> Registered {
-        let blueprint = blueprint(&self.vault, &row);
-        Registered { row, blueprint }
-    }
-
-    async fn built(&self, known: &Registered) -> Option<Arc<dyn Built>> {
-        match self.registry.get_or_build(&known.blueprint).await {
+    async fn built(&self, row: &Connector) -> Option<Arc<dyn Built>> {
+        let Connector { org, id, name, revision, .. } = row;
+        let wanted = Revision { org: *org, id: *id, name, revision: (*revision).into() };
+        match self.registry.get_or_build(wanted, || blueprint(&self.vault, row)).await {
             Ok(connector) => {
-                self.note_learnt(&known.row, &*connector);
+                self.note_learnt(row, &*connector);
                 Some(connector)
             }
             Err(error) => {
-                tracing::warn!(connector = %known.row.id, %error, "a connector cannot be used now");
+                tracing::warn!(connector = %row.id, %error, "a connector cannot be used now");
                 None
             }
         }
@@ -197,15 +189,15 @@ impl OrgTools {
     }
 
     /// The connector's tools; nothing when it cannot be used now, which the log tells.
-    async fn served(&self, known: &Registered) -> Option<Vec<Served>> {
-        let Connector { id, name, kind, test, settings, .. } = &known.row;
+    async fn served(&self, row: &Connector) -> Option<Vec<Served>> {
+        let Connector { id, name, kind, test, settings, .. } = row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
         let serve = |tool: Arc<dyn Tool>| {
             let said = settings.get(&tool.definition().name).copied().unwrap_or_default();
             let (connector, tool) = (connector.clone(), adjusted(tool, said));
             Served { connector, test: *test, hidden: said.hidden, changed: None, tool }
         };
-        Some(self.built(known).await?.tools().into_iter().map(serve).collect())
+        Some(self.built(row).await?.tools().into_iter().map(serve).collect())
     }
 
     fn own(&self) -> impl Iterator<Item = Served> {
@@ -217,13 +209,13 @@ impl OrgTools {
     }
 
     /// The tool among these connectors.
-    async fn among(&self, connectors: &[Registered], name: &ToolName) -> Found {
-        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
+    async fn among(&self, connectors: &[Connector], name: &ToolName) -> Found {
+        let serves = |row: &&Connector| row.name.as_str() == name.connector();
         let named = |served: &Served| served.tool.definition().name == *name;
-        let Some(known) = connectors.iter().find(serves) else { return Found::NotAmong(None) };
-        let Some(tools) = self.served(known).await else { return Found::Unavailable };
+        let Some(row) = connectors.iter().find(serves) else { return Found::NotAmong(None) };
+        let Some(tools) = self.served(row).await else { return Found::Unavailable };
         let Some(found) = tools.into_iter().find(named) else {
-            return Found::NotAmong(Some((known.row.id, known.row.revision)));
+            return Found::NotAmong(Some((row.id, row.revision)));
         };
         let changed = found.tool.changed_to().await;
         Found::Served(Served { changed, ..found })
@@ -251,9 +243,9 @@ impl Toolbox for OrgTools {
 
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {
         let mut every: Vec<_> = self.own().collect();
-        for known in self.connectors(org).await?.iter() {
+        for row in self.connectors(org).await?.iter() {
             // What cannot be used now is not offered now.
-            every.extend(self.served(known).await.unwrap_or_default());
+            every.extend(self.served(row).await.unwrap_or_default());
         }
         every.sort_by(|left, right| left.tool.definition().name.cmp(&right.tool.definition().name));
         Ok(every)

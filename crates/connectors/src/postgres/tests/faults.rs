@@ -11,7 +11,9 @@ use tokio::{
     time::{Instant, advance, pause, resume},
 };
 
-use super::world::{LIMIT, World, action, deps, failed, read_tool, result, write_tool};
+use super::world::{
+    LIMIT, World, action, connector_of, deps, failed, read_tool, result, revision_of, write_tool,
+};
 use crate::{BuildError, Credential, Registry};
 
 fn tools() -> Value {
@@ -203,7 +205,7 @@ async fn many_who_wait_for_a_connector_that_cannot_be_built_hear_of_one_try() {
     world.blueprint.config["port"] = json!(silent.local_addr().unwrap().port());
     world.blueprint.config["limits"] = json!({"connect_ms": 500});
     let registry = Registry::new(world.deps.clone());
-    let all = (0..50).map(|_| registry.get_or_build(&world.blueprint));
+    let all = (0..50).map(|_| connector_of(&registry, &world.blueprint));
     pause();
     let began = Instant::now();
     let built = futures_util::future::join_all(all).await;
@@ -219,30 +221,49 @@ async fn the_registry_builds_once_for_each_revision() {
     let Some(mut world) = World::new(tools()).await else { return };
     let registry = Registry::new(world.deps.clone());
     let (first, same) = tokio::join!(
-        registry.get_or_build(&world.blueprint),
-        registry.get_or_build(&world.blueprint)
+        connector_of(&registry, &world.blueprint),
+        connector_of(&registry, &world.blueprint)
     );
     let first = first.unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &same.unwrap()));
     let older = world.blueprint.clone();
     world.blueprint.revision = 2;
-    let second = registry.get_or_build(&world.blueprint).await.unwrap();
+    let second = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &second));
-    assert!(!std::sync::Arc::ptr_eq(&second, &registry.get_or_build(&older).await.unwrap()));
-    let kept = registry.get_or_build(&world.blueprint).await.unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&second, &connector_of(&registry, &older).await.unwrap()));
+    let kept = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(std::sync::Arc::ptr_eq(&second, &kept), "an older caller does not push the newer out");
     world.blueprint.revision = 3;
     world.blueprint.config["host"] = json!("169.254.169.254");
-    let failed = registry.get_or_build(&world.blueprint).await.unwrap();
+    let failed = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(failed.unreached().is_some());
     world.blueprint.config["host"] = json!("127.0.0.1");
-    let again = registry.get_or_build(&world.blueprint).await.unwrap();
+    let again = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(std::sync::Arc::ptr_eq(&failed, &again), "a failed build is remembered");
     pause();
     advance(Duration::from_secs(3)).await;
     resume();
-    let built = registry.get_or_build(&world.blueprint).await.unwrap();
+    let built = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(built.unreached().is_none(), "a failed build is tried again");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_credential_is_opened_once_for_each_build() {
+    let Some(world) = World::new(tools()).await else { return };
+    let registry = Registry::new(world.deps.clone());
+    let opened = std::cell::Cell::new(0);
+    let open = || {
+        opened.set(opened.get() + 1);
+        world.blueprint.clone()
+    };
+    for _ in 0..3 {
+        registry.get_or_build(revision_of(&world.blueprint), open).await.unwrap();
+    }
+    assert_eq!(opened.get(), 1);
+    registry.let_go(Duration::ZERO);
+    registry.get_or_build(revision_of(&world.blueprint), open).await.unwrap();
+    assert_eq!(opened.get(), 2);
     world.end().await;
 }
 
@@ -250,10 +271,10 @@ async fn the_registry_builds_once_for_each_revision() {
 async fn a_connector_that_nobody_asks_for_is_let_go_and_built_again() {
     let Some(world) = World::new(tools()).await else { return };
     let registry = Registry::new(world.deps.clone());
-    let first = registry.get_or_build(&world.blueprint).await.unwrap();
+    let first = connector_of(&registry, &world.blueprint).await.unwrap();
     assert_eq!(registry.let_go(Duration::from_mins(5)), 0, "it was asked for just now");
     assert_eq!(registry.let_go(Duration::ZERO), 1);
-    let again = registry.get_or_build(&world.blueprint).await.unwrap();
+    let again = connector_of(&registry, &world.blueprint).await.unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &again));
     world.end().await;
 }

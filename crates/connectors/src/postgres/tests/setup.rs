@@ -64,7 +64,8 @@ async fn check_names_what_is_missing_and_is_content_after_the_setup() {
     let Err(BuildError::Config { findings }) = world.build().await else { panic!() };
     assert!(findings[0].message.contains("is not set up"), "{findings:?}");
     apply(&world).await;
-    let lines = world.build().await.unwrap().check().await;
+    world.build().await.unwrap();
+    let lines = check(&world.blueprint, &world.deps).await.unwrap();
     let failed: Vec<_> = lines.iter().filter(|line| line.state == CheckState::Fail).collect();
     assert!(failed.is_empty(), "{failed:?}");
     assert_eq!(state(&lines, "all 2 tools fit").state, CheckState::Pass);

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool::{Estimate, Run, Settled, Tool};
 
-use super::world::{LIMIT, action, deps, failed, read_tool, write_tool};
-use crate::{Blueprint, BuildError, Credential, InUse, Registry, Standing, postgres::KIND};
+use super::world::{LIMIT, action, connector_of, deps, failed, read_tool, write_tool};
+use crate::{Blueprint, BuildError, Credential, InUse, Registry, Standing, check, postgres::KIND};
 
 /// A connector at a port where nobody listens.
 fn nobody_there() -> Blueprint {
@@ -53,7 +53,7 @@ async fn run(tool: &dyn Tool, args: &Value) -> Outcome {
 /// Every declared tool is there and comes to this code.
 async fn comes_to(blueprint: &Blueprint, code: &str) {
     let registry = Registry::new(deps(PrivateNetworks::Allowed));
-    let connector = registry.get_or_build(blueprint).await.unwrap();
+    let connector = connector_of(&registry, blueprint).await.unwrap();
     let in_use = registry.in_use(|_, _, _| true);
     let [InUse { org, id, name, standing: Standing::Lost(fault) }] = in_use.as_slice() else {
         panic!("{in_use:?}")
@@ -80,9 +80,8 @@ async fn comes_to(blueprint: &Blueprint, code: &str) {
 async fn what_was_never_reached_has_the_tools_that_its_config_declares() {
     let blueprint = nobody_there();
     comes_to(&blueprint, "connector_unreachable").await;
-    let registry = Registry::new(deps(PrivateNetworks::Allowed));
-    let connector = registry.get_or_build(&blueprint).await.unwrap();
-    assert!(!connector.check().await.is_empty());
+    let lines = check(&blueprint, &deps(PrivateNetworks::Allowed)).await.unwrap();
+    assert!(!lines.is_empty());
 }
 
 #[tokio::test]
@@ -105,6 +104,6 @@ async fn a_config_that_declares_no_tools_that_hold_together_has_none() {
     let registry = Registry::new(deps(PrivateNetworks::Allowed));
     let mut blueprint = nobody_there();
     blueprint.config["tools"][0]["sql"] = json!("vacuum");
-    let built = registry.get_or_build(&blueprint).await;
+    let built = connector_of(&registry, &blueprint).await;
     assert!(matches!(built, Err(BuildError::Config { .. })), "{built:?}");
 }

@@ -11,7 +11,7 @@ use tokio_postgres::{Client, NoTls, config::Host};
 use tool::{Run, Settled, Tool};
 
 use crate::{
-    Blueprint, BuildError, Connector, Credential, Deps, build,
+    Blueprint, BuildError, Connector, Credential, Deps, Registry, Revision, build,
     postgres::{KIND, Owner, Witness, apply_setup, hex},
 };
 
@@ -304,4 +304,18 @@ pub(crate) fn unknown(outcome: Outcome, code: &str) -> String {
         Outcome::Unknown(fault) if fault.code.as_str() == code => fault.message,
         other => panic!("expected the unknown outcome {code}, got {other:?}"),
     }
+}
+
+/// The connector that the registry has of this blueprint.
+pub(crate) async fn connector_of(
+    registry: &Registry,
+    blueprint: &Blueprint,
+) -> Result<Arc<dyn Connector>, BuildError> {
+    registry.get_or_build(revision_of(blueprint), || blueprint.clone()).await
+}
+
+/// What the registry keeps the connector by.
+pub(crate) fn revision_of(blueprint: &Blueprint) -> Revision<'_> {
+    let Blueprint { org, id, name, revision, .. } = blueprint;
+    Revision { org: *org, id: *id, name, revision: *revision }
 }
