@@ -39,6 +39,8 @@ pub(crate) enum Verb {
     Layers,
     /// Check the rules that no compiler checks.
     Tidy,
+    /// Count what a reviewer looks at: lengths of files and functions, circles of imports, comments.
+    Counts(Counts),
     /// Write the generated pages of docs/.
     Docs {
         /// Write nothing, and fail when a page is out of date.
@@ -109,6 +111,17 @@ pub(crate) struct Up {
     /// Keep everything in this folder instead of `.chancery` in the checkout.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+}
+
+/// Which numbers are printed.
+#[derive(Debug, Args)]
+pub(crate) struct Counts {
+    /// Print the circles of this crate instead: the files of each, and the imports that close it.
+    #[arg(long, value_name = "CRATE")]
+    pub(crate) circles: Option<String>,
+    /// Print what changed since this commit instead: files and lines, by area.
+    #[arg(long, value_name = "REV", conflicts_with = "circles")]
+    pub(crate) since: Option<String>,
 }
 
 /// How often faults strike.

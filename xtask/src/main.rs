@@ -11,6 +11,7 @@ mod bench;
 mod citus;
 mod cli;
 mod conformance;
+mod counts;
 mod dist;
 mod docs;
 mod failure;
@@ -57,6 +58,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::ReleaseCheck => gate::release(&workspace, Consent::Given),
         Verb::Layers => layers::run(&workspace),
         Verb::Tidy => tidy::run(&workspace),
+        Verb::Counts(request) => counts::run(&workspace, &request),
         Verb::Docs { check } => docs::run(&workspace, check.into(), Build::Plain),
         Verb::Api { check } => public_api::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),

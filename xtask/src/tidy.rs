@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::failure::Result;
 use crate::gate::nothing_found;
 use crate::workspace::Workspace;
-use tree::Tree;
+pub(crate) use tree::{File, Tree};
 
 /// Every rule: returns a line, beginning with the path, for each place that breaks it.
 const RULES: [fn(&Tree) -> Vec<String>; 11] = [

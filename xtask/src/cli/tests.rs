@@ -34,6 +34,15 @@ fn citus_takes_the_folder_that_it_cannot_do_without() {
 }
 
 #[test]
+fn counts_prints_circles_or_changes() {
+    let (verb, _) = parsed("xtask counts --circles gate");
+    let Verb::Counts(Counts { circles, since }) = verb else { panic!("another verb: {verb:?}") };
+    assert_eq!((circles.as_deref(), since), (Some("gate"), None));
+    let both = ["xtask", "counts", "--circles", "gate", "--since", "HEAD"];
+    assert!(Cli::try_parse_from(both).is_err());
+}
+
+#[test]
 fn the_names_of_before_are_still_taken() {
     assert!(matches!(parsed("xtask check").0, Verb::Gate { yes: false }));
     assert!(matches!(
