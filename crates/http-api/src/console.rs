@@ -21,7 +21,7 @@ use std::{
 pub(crate) use files::file;
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY, X_FRAME_OPTIONS},
+    header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS},
 };
 use pages::Pages;
 use serde_json::{Map, Value, json};
@@ -250,10 +250,4 @@ fn area(template: &str) -> &str {
         None if template == "approve.html" => "approve",
         None => "auth",
     }
-}
-
-/// The answer that leads on to a page.
-pub(crate) fn see_other(path: &str) -> Result<Reply, ApiError> {
-    let to = HeaderValue::try_from(path).map_err(|_| ApiError::internal())?;
-    Ok(Reply::empty(StatusCode::SEE_OTHER).with(LOCATION, to))
 }

@@ -21,7 +21,8 @@
 //!    has the error codes that the kit raises.
 //!
 //! `list` reads which page of a list is asked for and writes the cursor of the next, `unchanged`
-//! answers who has the whole already, and `lifecycle` says how far the server is on its way down.
+//! answers who has the whole already, `redirect` sends a form's browser on to a page, and `lifecycle`
+//! says how far the server is on its way down.
 
 mod access;
 mod arrival;
@@ -38,6 +39,7 @@ mod lifecycle;
 mod list;
 mod listener;
 mod query;
+mod redirect;
 mod reply;
 mod room;
 mod router;
@@ -65,6 +67,7 @@ pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
+pub use redirect::see_other;
 pub use reply::{CutError, Reply, ReplyBody};
 pub use room::Room;
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};

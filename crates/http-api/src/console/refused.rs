@@ -1,9 +1,9 @@
 //! Refusals, where whoever waits for the answer waits for a page.
 
 use serde_json::json;
-use web::{ApiError, Refused, Reply, codes};
+use web::{ApiError, Refused, Reply, codes, see_other};
 
-use super::{Referrer, page, see_other, shown};
+use super::{Referrer, page, shown};
 use crate::{app::App, catalogue::changes, wire::next::orgs_page};
 
 /// What stands in front of every page of the Console.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use web::{Call, Param};
+use web::{Call, Param, see_other};
 
 use super::{
     NO_QUERY, Shown, Visit, Visitor,
     lists::{Found, Wanted},
-    optional, see_other, shown, text,
+    optional, shown, text,
 };
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS},

@@ -6,9 +6,9 @@ use crypto::Secret;
 use model::ChallengeId;
 use people::{Address, Opens};
 use serde_json::{Value, json};
-use web::{ApiError, Call, Cookie, Param};
+use web::{ApiError, Call, Cookie, Param, see_other};
 
-use super::{Referrer, Shown, page, see_other, shown};
+use super::{Referrer, Shown, page, shown};
 use crate::{
     access::{Anyone, Person},
     app::App,

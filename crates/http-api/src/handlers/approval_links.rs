@@ -10,13 +10,12 @@ use gate::{Approver, JudgeError, Judgement, Link, Question, Reference};
 use ledger::record::{Action, Member};
 use model::{ApprovalStatus, Assurance, MemberId, Role, State};
 use people::LinkedTo;
-use web::{ApiError, Call, Fields, Reply};
+use web::{ApiError, Call, Fields, Reply, see_other};
 
 use super::approvals::{address, eligible, enter};
 use crate::{
     access::Anyone,
     app::App,
-    console::see_other,
     refusal::{Answer, CallError},
     wire::{
         approval_links::{Given, LinkView, link_of},

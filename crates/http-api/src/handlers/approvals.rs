@@ -9,12 +9,11 @@ use ledger::{
     record::{Action, Member},
 };
 use model::{ActionId, Assurance, Timestamp, UserId};
-use web::{ApiError, Call, List, ListView, Reply};
+use web::{ApiError, Call, List, ListView, Reply, see_other};
 
 use crate::{
     access::{ApprovalReader, Approver},
     app::App,
-    console::see_other,
     refusal::{Answer, CallError},
     wire::approvals::{ApprovalDetail, ApprovalView, Viewing, answer_of, approval_filter},
 };

@@ -9,13 +9,12 @@ use http::StatusCode;
 use ledger::record::Invite;
 use model::{InviteId, Timestamp, UserId};
 use people::{Address, SignedIn};
-use web::{ApiError, Call, List, Param, Reply};
+use web::{ApiError, Call, List, Param, Reply, see_other};
 
 use super::sessions;
 use crate::{
     access::{Admin, Person, Viewer},
     app::App,
-    console::see_other,
     refusal::{Answer, CallError},
     wire::{
         members::{InviteView, JoinedView, accepted, invite_new},

@@ -12,12 +12,11 @@ use people::{
     store::{Chosen, Session, Whose},
 };
 use serde_json::json;
-use web::{ApiError, Call, Cookie, Credential, List, Param, Reply};
+use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, see_other};
 
 use crate::{
     access::{Person, Seat},
     app::App,
-    console::see_other,
     refusal::{Answer, CallError},
     wire::{
         next::again_page,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crypto::Secret;
 use http::{HeaderValue, StatusCode};
 use people::{Asked, Asking, SignInError, SignedIn};
-use web::{ApiError, Call, Cookie, Reply};
+use web::{ApiError, Call, Cookie, Reply, see_other};
 
 use super::{
     invites,
@@ -14,7 +14,6 @@ use super::{
 use crate::{
     access::{Anyone, Person},
     app::App,
-    console::see_other,
     refusal::{Answer, CallError},
     wire::sign_in::{ChallengeView, ShownProof, asking, asking_again, device, network},
 };
