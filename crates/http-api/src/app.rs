@@ -12,11 +12,12 @@ use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
 use web::{
-    ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Refused, Reply, Slots, State, Trust,
+    ApiError, Asked, Credential, Cursors, Lifecycle, LookupError, Patience, Place, Refused, Reply,
+    Slots, State, Trust,
 };
 
 use crate::{
-    access::{Person, Principal, Seat, accounts::principal},
+    access::{Person, Principal, Seat, VIEWERS, Viewer, accounts::principal},
     console,
     health::Health,
     key_set::KeySetCache,
@@ -184,6 +185,15 @@ impl App {
         Ok(found.map(choice).collect())
     }
 
+    /// Whether the credential still makes this caller, for an answer that goes on for long. A record
+    /// that cannot be asked says nothing about the credential.
+    pub(crate) async fn still_lets_in(&self, caller: &Viewer, shown: Option<&Credential>) -> bool {
+        match VIEWERS.admit(again(shown), self).await {
+            Ok((now, _)) => now == *caller,
+            Err(error) => error.status().is_server_error(),
+        }
+    }
+
     /// What clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
         let (streams, waits) = (self.streams.open(), self.waits.open());
@@ -194,4 +204,9 @@ impl App {
     pub fn policy_steps(&self) -> u64 {
         self.trials.steps()
     }
+}
+
+/// The credential of an answer that goes on, as it is looked up again.
+pub(crate) fn again(shown: Option<&Credential>) -> Asked<'_> {
+    Asked { shown, client: None, patience: Patience::Short, trust: Trust::Still }
 }

@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use web::{ApiError, Call, Param, Reply};
 
 use crate::{
-    access::{APPROVAL_READERS, Access, Person, Principal, Seat, VIEWERS},
+    access::{APPROVAL_READERS, Access, Principal, VIEWERS, Visitor},
     app::App,
     handlers::{approvals as questions, org, sessions},
     refusal::{Answer, CallError},
@@ -40,15 +40,6 @@ static PAGES: LazyLock<Result<Pages, String>> =
 
 /// What the badge of what waits counts to.
 const COUNTED: &str = "mine=true&status=pending&limit=20";
-
-/// Somebody who is signed in, in the org of their session.
-#[derive(Debug, Clone)]
-pub struct Visitor {
-    /// The session.
-    pub(crate) person: Person,
-    /// Who they are there.
-    pub(crate) seat: Seat,
-}
 
 /// Somebody on a page.
 pub(crate) struct Visit {

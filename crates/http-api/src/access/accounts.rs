@@ -7,7 +7,7 @@ use crypto::Secret;
 use model::Scope;
 use web::LookupError;
 
-use super::{AgentKey, OrgKey, Principal};
+use super::principal::{AgentKey, OrgKey, Principal};
 
 /// Who holds the key, or `None` for one that opens nothing.
 pub(crate) async fn principal(

@@ -4,8 +4,8 @@ use model::{AgentId, OrgId, Role, Scope, UserId};
 use web::ApiError;
 
 use super::{
-    Access, OrgKey, Principal, Seat,
-    rules::{agent, person, seat},
+    principal::{OrgKey, Principal, Seat},
+    rules::{Access, agent, person},
 };
 
 /// A caller that may read what people are asked.
@@ -71,5 +71,5 @@ pub const APPROVERS: Access<Approver> =
 
 fn approver(holder: Principal) -> Result<Approver, ApiError> {
     let person = person(holder)?;
-    Ok(Approver { seat: seat(&person, Role::Viewer)?, user: person.session.user })
+    Ok(Approver { seat: person.seat_as(Role::Viewer)?, user: person.session.user })
 }

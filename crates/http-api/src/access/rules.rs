@@ -5,13 +5,16 @@ use model::{OrgId, Role, Scope};
 use web::ApiError;
 
 use super::{
-    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, IntentChecker, Leaver, MemberEditor,
-    OrgKey, Owner, Person, Principal, Reader, Remover, Seat, Viewer,
+    callers::{
+        Admin, AgentCaller, Anyone, Canceller, IntentChecker, Leaver, MemberEditor, Owner, Reader,
+        Remover, Viewer, Visitor,
+    },
+    principal::{AgentKey, OrgKey, Person, Principal, Seat},
 };
-use crate::{
-    catalogue::{changes, sign_in},
-    console::Visitor,
-};
+use crate::catalogue::changes;
+
+/// A rule over our principals.
+pub type Access<C> = web::Access<Principal, C>;
 
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
@@ -61,7 +64,7 @@ pub const CANCELLERS: Access<Canceller> = Access::holder(
     |holder| match holder {
         Principal::Org(key) => changing(key).map(Canceller::Org),
         Principal::Person(person) => {
-            seat(&person, Role::Admin).map(|seat| Canceller::Member(seat.org, seat.member))
+            person.seat_as(Role::Admin).map(|seat| Canceller::Member(seat.org, seat.member))
         }
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
     },
@@ -83,26 +86,28 @@ pub const ADMINS: Access<Admin> =
 pub const FRESH_ADMINS: Access<Admin> = Access::holder(
     "FRESH_ADMINS",
     "org key with `admin`, or fresh session of an admin",
-    |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
+    |holder| {
+        admin(holder, |person| person.must_be_fresh().and_then(|()| member(person, Role::Admin)))
+    },
 );
 
 /// Admits those who may start a stopped org: org keys with `admin`, and of its members owners alone,
 /// whose session is fresh.
 pub const STARTERS: Access<Admin> =
     Access::holder("STARTERS", "org key with `admin`, or fresh session of an owner", |holder| {
-        admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Owner)))
+        admin(holder, |person| person.must_be_fresh().and_then(|()| member(person, Role::Owner)))
     });
 
 /// Admits owners by their session, and no key.
 pub const OWNERS: Access<Owner> =
-    Access::holder("OWNERS", "session of an owner", |holder| owner(&person(holder)?));
+    Access::holder("OWNERS", "session of an owner", |holder| person(holder)?.as_owner());
 
 /// Admits owners whose session is fresh, and no key.
 pub const FRESH_OWNERS: Access<Owner> =
     Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
         let person = person(holder)?;
-        let owner = owner(&person)?;
-        fresh(&person)?;
+        let owner = person.as_owner()?;
+        person.must_be_fresh()?;
         Ok(owner)
     });
 
@@ -113,8 +118,8 @@ pub const MEMBER_EDITORS: Access<MemberEditor> = Access::holder(
     "fresh session: an owner's, or an admin's to take `can_approve` from a viewer",
     |holder| {
         let person = person(holder)?;
-        let seat = seat(&person, Role::Admin)?;
-        fresh(&person)?;
+        let seat = person.seat_as(Role::Admin)?;
+        person.must_be_fresh()?;
         let by = By::Member { member: seat.member, user: person.session.user };
         Ok(match seat.role {
             Role::Owner => MemberEditor::Owner(Owner { org: seat.org, by }),
@@ -127,8 +132,8 @@ pub const MEMBER_EDITORS: Access<MemberEditor> = Access::holder(
 pub const REMOVERS: Access<Remover> =
     Access::holder("REMOVERS", "fresh session: an owner's, or one's own to leave", |holder| {
         let person = person(holder)?;
-        let seat = seat(&person, Role::Viewer)?;
-        fresh(&person)?;
+        let seat = person.seat_as(Role::Viewer)?;
+        person.must_be_fresh()?;
         let leaver = Leaver { seat, user: person.session.user };
         Ok(match seat.role {
             Role::Owner => Remover::Owner(Owner { org: seat.org, by: leaver.by() }),
@@ -155,7 +160,7 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
     Access::holder("FRESH_SESSION_ADMINS", "fresh session of an admin", |holder| {
         let person = person(holder)?;
         let (org, by) = member(&person, Role::Admin)?;
-        fresh(&person)?;
+        person.must_be_fresh()?;
         Ok(Admin { org, by })
     });
 
@@ -165,11 +170,11 @@ pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", per
 /// Admits to the Console whoever is signed in, in the org of their session.
 pub const VISITORS: Access<Visitor> = Access::holder("VISITORS", "session with an org", |holder| {
     let person = person(holder)?;
-    let seat = seat(&person, Role::Viewer)?;
+    let seat = person.seat_as(Role::Viewer)?;
     Ok(Visitor { person, seat })
 });
 
-/// Whoever reads: an org key, or a person who is no less than this.
+/// A caller that reads: an org key, or a person whose role is no less than this.
 fn viewer(holder: Principal, least: Role) -> Result<Viewer, ApiError> {
     let (org, by) = match holder {
         Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
@@ -179,9 +184,12 @@ fn viewer(holder: Principal, least: Role) -> Result<Viewer, ApiError> {
     Ok(Viewer { org, by })
 }
 
-pub(super) fn owner(person: &Person) -> Result<Owner, ApiError> {
-    let (org, by) = member(person, Role::Owner)?;
-    Ok(Owner { org, by })
+impl Person {
+    /// The person as an owner of the org that the session is for, however old their sign-in is.
+    pub(crate) fn as_owner(&self) -> Result<Owner, ApiError> {
+        let (org, by) = member(self, Role::Owner)?;
+        Ok(Owner { org, by })
+    }
 }
 
 pub(super) fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
@@ -217,7 +225,7 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
     match holder {
         Principal::Org(key) => Ok(Reader::Org(key)),
         Principal::Person(person) => {
-            let seat = seat(&person, Role::Viewer)?;
+            let seat = person.seat_as(Role::Viewer)?;
             Ok(Reader::Member(seat.org, person.session.user))
         }
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
@@ -239,37 +247,6 @@ pub(super) fn person(holder: Principal) -> Result<Person, ApiError> {
 }
 
 fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
-    let Seat { org, member, .. } = seat(person, least)?;
+    let Seat { org, member, .. } = person.seat_as(least)?;
     Ok((org, By::Member { member, user: person.session.user }))
-}
-
-/// Where the person sits, in the org of their session and as no less than this.
-pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
-    let Some(seat) = person.seat else {
-        let message = "this session is for no org; choose one by `POST /v1/session/org`";
-        return Err(ApiError::new(changes::ROLE_REQUIRED, message).on("org"));
-    };
-    if seat.role.is_at_least(least) {
-        return Ok(seat);
-    }
-    Err(too_little(seat.role, least))
-}
-
-pub(super) fn too_little(role: Role, least: Role) -> ApiError {
-    let message = format!("this takes the role `{least}` in the org; yours is `{role}`");
-    ApiError::new(changes::ROLE_REQUIRED, message)
-}
-
-/// What somebody is told who has another role than when they signed in.
-pub(super) fn risen() -> ApiError {
-    let message = "what you may do in this org has changed since you signed in; sign in again";
-    ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message)
-}
-
-pub(super) fn fresh(person: &Person) -> Result<(), ApiError> {
-    if person.session.is_fresh {
-        return Ok(());
-    }
-    let message = "this takes a sign-in that is at most 15 minutes old";
-    Err(ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message))
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use web::{ApiError, Call, Param};
 
 use super::{
-    Referrer, Visit, Visitor,
+    Referrer, Visit,
     lists::{Wanted, left_out},
     page, parameter, shown, text,
 };
 use crate::{
-    access::{ACTION_READERS, APPROVAL_READERS, Anyone},
+    access::{ACTION_READERS, APPROVAL_READERS, Anyone, Visitor},
     app::App,
     handlers::{actions::read, approval_links, approvals},
     refusal::Answer,

@@ -5,8 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use web::{Call, Param};
 
-use super::{NO_QUERY, Visit, Visitor, rooms::listed_with, shown, text};
-use crate::{access::VIEWERS, app::App, handlers::connectors, refusal::Answer};
+use super::{NO_QUERY, Visit, rooms::listed_with, shown, text};
+use crate::{
+    access::{VIEWERS, Visitor},
+    app::App,
+    handlers::connectors,
+    refusal::Answer,
+};
 
 /// The parameters of the list: its own, and the type that a new connector is to have.
 pub(crate) const ROOM: &[Param] =

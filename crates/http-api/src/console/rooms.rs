@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use web::{Call, Param, see_other};
 
 use super::{
-    NO_QUERY, Shown, Visit, Visitor,
+    NO_QUERY, Shown, Visit,
     lists::{Found, Wanted},
     optional, shown, text,
 };
 use crate::{
-    access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS},
+    access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS, Visitor},
     app::App,
     handlers::{
         actions::read, agents, approvals, connectors, deeds, figures, keys, ledger, policies,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use web::{ApiError, Call};
 
-use super::{NO_QUERY, Visit, Visitor, shown};
+use super::{NO_QUERY, Visit, shown};
 use crate::{
-    access::{ADMIN_READERS, OWNERS, SIGNED_IN, VIEWERS},
+    access::{ADMIN_READERS, OWNERS, SIGNED_IN, VIEWERS, Visitor},
     app::App,
     handlers::{invites, members, org, org_keys, sessions},
     refusal::Answer,

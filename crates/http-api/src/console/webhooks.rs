@@ -6,8 +6,13 @@ use model::EventType;
 use serde_json::{Value, json};
 use web::{Call, Param};
 
-use super::{NO_QUERY, Visit, Visitor, lists::Wanted, shown, text};
-use crate::{access::VIEWERS, app::App, handlers::webhooks, refusal::Answer};
+use super::{NO_QUERY, Visit, lists::Wanted, shown, text};
+use crate::{
+    access::{VIEWERS, Visitor},
+    app::App,
+    handlers::webhooks,
+    refusal::Answer,
+};
 
 /// The parameters of an endpoint's page: those of its deliveries, and the one that is read.
 pub(crate) const ROOM: &[Param] =

@@ -132,7 +132,7 @@ impl Export {
             let sum = self.sum.clone().finish();
             return Some(Bytes::from(self.form.last(self.count, sum)));
         }
-        if !self.caller.is_let_in(self.shown.as_ref(), &self.app).await {
+        if !self.app.still_lets_in(&self.caller, self.shown.as_ref()).await {
             return None;
         }
         let next = end.min(first + STEP);

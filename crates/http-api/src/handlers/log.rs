@@ -112,7 +112,7 @@ impl Reading {
             tracing::error!(%error, "a log could not be read out to its end");
             CutError
         };
-        if !self.caller.is_let_in(self.shown.as_ref(), &self.app).await {
+        if !self.app.still_lets_in(&self.caller, self.shown.as_ref()).await {
             tracing::info!("a log is not read out further: its reader is not let in any more");
             return Err(CutError);
         }

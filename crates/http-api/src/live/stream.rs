@@ -20,8 +20,8 @@ use super::{
     feed::{Batch, CHUNK, Subscription},
 };
 use crate::{
-    access::{Reader, STREAM_READERS, again},
-    app::App,
+    access::{Reader, STREAM_READERS},
+    app::{App, again},
 };
 
 /// How often the credential is looked at again.
