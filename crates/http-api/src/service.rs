@@ -10,7 +10,9 @@ use ledger::{EventStore, Spawn};
 use model::{Clock, Entropy, Mint};
 use people::{People, Signup};
 use records::Records;
-use web::{BadTableError, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies};
+use web::{
+    BadTableError, Cursors, Lifecycle, Room, Router, Setup, Site, Slots, Table, TrustedProxies,
+};
 
 use crate::{
     app::{App, Build},
@@ -97,7 +99,8 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
     let (aside, settings) = (parts.aside, parts.settings);
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let table = routes::table();
-    let sign_in = SignIn::new(people, Arc::clone(&behind), &settings);
+    let site = Site::of(&settings.base_url);
+    let sign_in = SignIn::new(people, Arc::clone(&behind), site, settings.signup);
     let setup = Setup {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         clock: Arc::clone(&clock),

@@ -10,7 +10,7 @@ use people::{People, Signup, Unwritten};
 use tokio::sync::Semaphore;
 use web::{ApiError, Site};
 
-use crate::{access::Person, catalogue, service::Settings};
+use crate::{access::Person, catalogue};
 
 /// The most sign-ins whose work behind the answer is under way on this instance.
 const BEHIND: usize = 64;
@@ -28,10 +28,14 @@ pub(crate) struct SignIn {
 }
 
 impl SignIn {
-    pub(crate) fn new(people: Arc<People>, spawn: Arc<dyn Spawn>, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        people: Arc<People>,
+        spawn: Arc<dyn Spawn>,
+        site: Site,
+        signup: Signup,
+    ) -> Self {
         let behind = Arc::new(Semaphore::new(BEHIND));
-        let (site, remembered) = (Site::of(&settings.base_url), Remembered::default());
-        Self { people, site, signup: settings.signup, remembered, spawn, behind }
+        Self { people, site, signup, remembered: Remembered::default(), spawn, behind }
     }
 
     /// Refuses whoever would become a member, or ask somebody to, where the operator lets nobody in.
