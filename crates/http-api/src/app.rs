@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use admin::{Admin, Membership};
+use admin::Admin;
 use async_trait::async_trait;
 use crypto::{Secret, sha256};
 use delivery::Webhooks;
@@ -26,7 +26,6 @@ use crate::{
     overview::Overviews,
     sign_in::SignIn,
     trials::Trials,
-    wire::sign_in::OrgChoice,
 };
 
 /// What is running.
@@ -172,17 +171,6 @@ impl App {
     /// Who the person is in the org now.
     pub(crate) async fn seat(&self, org: OrgId, user: UserId) -> Result<Option<Seat>, StoreDown> {
         Ok(self.admin.member_of(org, user).await?.as_ref().map(Seat::of))
-    }
-
-    /// The orgs that the person is in.
-    pub(crate) async fn orgs(&self, user: UserId) -> Result<Vec<OrgChoice>, StoreDown> {
-        let found = self.admin.memberships(user).await?.into_iter();
-        let choice = |Membership { member, org_name }: Membership| OrgChoice {
-            id: member.org,
-            name: org_name,
-            role: member.role,
-        };
-        Ok(found.map(choice).collect())
     }
 
     /// Whether the credential still makes this caller, for an answer that goes on for long. A record

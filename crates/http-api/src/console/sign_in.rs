@@ -148,7 +148,7 @@ async fn step(app: &App, call: &Call) -> Result<(&'static str, Option<String>), 
 /// `GET /app/orgs`
 pub(crate) async fn orgs(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let mut shown = person(&app, &caller, &call).await?;
-    shown.insert("orgs".to_owned(), json!(app.orgs(caller.session.user).await?));
+    shown.insert("orgs".to_owned(), json!(sessions::orgs(&app, caller.session.user).await?));
     shown.insert("next".to_owned(), next_in(&call.query).into());
     Ok(page(&app, "auth/orgs.html", Referrer::SameOrigin, &shown)?)
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use act::MayView;
+use admin::Membership;
 use crypto::Secret;
 use http::HeaderValue;
-use ledger::record::Member;
-use model::{MemberId, OrgId, SessionId, Timestamp};
+use ledger::{StoreDown, record::Member};
+use model::{MemberId, OrgId, SessionId, Timestamp, UserId};
 use people::{
     Address, LIVES, SignedIn,
     store::{Chosen, Session, Whose},
@@ -20,7 +21,7 @@ use crate::{
     refusal::{Answer, CallError},
     wire::{
         next::again_page,
-        sign_in::{ListedSession, SessionView, Shown, org_chosen},
+        sign_in::{ListedSession, OrgChoice, SessionView, Shown, org_chosen},
     },
 };
 
@@ -189,9 +190,20 @@ pub(super) async fn view(
         session: &person.session,
         seat: person.seat.as_ref(),
         address: &address,
-        orgs: app.orgs(person.session.user).await?,
+        orgs: orgs(app, person.session.user).await?,
         csrf: app.sign_in.people.csrf(token),
     }))
+}
+
+/// The orgs that the person is in.
+pub(crate) async fn orgs(app: &App, user: UserId) -> Result<Vec<OrgChoice>, StoreDown> {
+    let found = app.admin.memberships(user).await?.into_iter();
+    let choice = |Membership { member, org_name }: Membership| OrgChoice {
+        id: member.org,
+        name: org_name,
+        role: member.role,
+    };
+    Ok(found.map(choice).collect())
 }
 
 /// The address of the person of a session.
