@@ -18,7 +18,6 @@ use web::{
 
 use crate::{
     access::{Person, Principal, Seat, VIEWERS, Viewer, accounts::principal},
-    console,
     health::Health,
     key_set::KeySetCache,
     lists::Lists,
@@ -51,6 +50,7 @@ pub struct App {
     pub(crate) lists: Lists,
     pub(crate) overviews: Overviews,
     pub(crate) cursors: Cursors,
+    pub(crate) refusal_page: RefusalPage,
     pub(crate) health: Health,
     pub(crate) key_set: KeySetCache,
     pub(crate) lifecycle: Lifecycle,
@@ -63,6 +63,9 @@ pub struct App {
     /// The name of this run of this instance in stream cursors.
     pub(crate) instance: String,
 }
+
+/// Makes the page that is answered in place of a refusal; `None` where no browser waits for one.
+pub(crate) type RefusalPage = fn(&App, &ApiError, &Refused<'_>) -> Option<Reply>;
 
 /// Whose waits are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,7 +122,7 @@ impl State for App {
     }
 
     fn refused(&self, error: &ApiError, refused: &Refused<'_>) -> Option<Reply> {
-        console::refused::answer(self, error, refused)
+        (self.refusal_page)(self, error, refused)
     }
 
     fn number(&self, holder: &Principal) -> u128 {

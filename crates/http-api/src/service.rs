@@ -16,6 +16,7 @@ use web::{
 
 use crate::{
     app::{App, Build},
+    console,
     health::{Health, Probe},
     key_set::KeySetCache,
     lists::Lists,
@@ -124,6 +125,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         lists: Lists::new(Arc::clone(&clock)),
         overviews: crate::overview::Overviews::default(),
         cursors: Cursors::new(settings.cursor_key),
+        refusal_page: console::refused::answer,
         health: Health::new(probe),
         key_set: KeySetCache::default(),
         lifecycle,

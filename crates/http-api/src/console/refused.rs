@@ -11,7 +11,7 @@ const CONSOLE: &str = "/app";
 /// What stands in front of the routes that forms of pages are sent to.
 const QUESTIONS: &str = "/v1/approvals/";
 
-/// What is answered in place of the error's own form; nothing where a client asked.
+/// The page that is answered in place of the error's own form; `None` where a client asked.
 pub(crate) fn answer(app: &App, error: &ApiError, refused: &Refused<'_>) -> Option<Reply> {
     let path = refused.uri.path();
     let is_page = path == CONSOLE
