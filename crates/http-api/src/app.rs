@@ -18,6 +18,7 @@ use web::{
 
 use crate::{
     access::{Person, Principal, Seat, VIEWERS, Viewer, accounts::principal},
+    description::{Made, Published},
     health::Health,
     key_set::KeySetCache,
     lists::Lists,
@@ -51,6 +52,8 @@ pub struct App {
     pub(crate) overviews: Overviews,
     pub(crate) cursors: Cursors,
     pub(crate) refusal_page: RefusalPage,
+    /// The description as a page for people.
+    pub(crate) reference: Made<Published>,
     pub(crate) health: Health,
     pub(crate) key_set: KeySetCache,
     pub(crate) lifecycle: Lifecycle,

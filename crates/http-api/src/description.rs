@@ -34,7 +34,7 @@ impl Published {
     }
 }
 
-/// Something that is made from the description once, when it is asked for first.
+/// A form of the description that is made once, when it is asked for first.
 pub(crate) type Made<T> = LazyLock<Result<T, DescriptionError>>;
 
 /// The description as it was written.
@@ -46,19 +46,14 @@ pub(crate) static JSON: Made<Published> = LazyLock::new(|| {
     Published::new(text + "\n")
 });
 
-/// The description as a page for people.
-pub(crate) static REFERENCE: Made<Published> =
-    LazyLock::new(|| Published::new(reference::page(document()?).map_err(unshown)?));
-
-fn document() -> Result<Value, DescriptionError> {
+pub(crate) fn document() -> Result<Value, DescriptionError> {
     serde_saphyr::from_str(TEXT).map_err(unshown)
 }
 
-fn unshown(error: impl std::fmt::Display) -> DescriptionError {
+pub(crate) fn unshown(error: impl std::fmt::Display) -> DescriptionError {
     DescriptionError(error.to_string())
 }
 
-mod reference;
 #[cfg(any(test, feature = "validator"))]
 mod validator;
 

@@ -18,6 +18,7 @@ mod ledger;
 mod members;
 mod org;
 mod policies;
+pub(crate) mod reference;
 mod sign_in;
 mod system;
 mod webhooks;

@@ -1,6 +1,9 @@
 //! The whole interface, put together.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use admin::Admin;
 use crypto::Secret;
@@ -126,6 +129,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         overviews: crate::overview::Overviews::default(),
         cursors: Cursors::new(settings.cursor_key),
         refusal_page: console::refused::answer,
+        reference: LazyLock::new(routes::reference::published),
         health: Health::new(probe),
         key_set: KeySetCache::default(),
         lifecycle,

@@ -43,8 +43,8 @@ pub(crate) async fn description_json(
 }
 
 /// `GET /docs`
-pub(crate) async fn reference(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
-    published(&call, &description::REFERENCE, HTML).map(as_page)
+pub(crate) async fn reference(app: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    published(&call, &app.reference, HTML).map(as_page)
 }
 
 /// `GET /docs/errors`

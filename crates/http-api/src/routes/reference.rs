@@ -1,17 +1,22 @@
-//! The page of the whole interface for people: what may be called, by whom, with what, and what is
-//! answered. It is made from the description and the route table, and needs nothing from outside.
+//! The page of the whole interface for people: its routes, their callers, inputs and answers. It is
+//! made from the description and the route table, and needs nothing from outside.
 
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value, context, syntax::SyntaxConfig};
 
+use super::interface;
 use crate::{
     catalogue::{self, STYLE, marked_up},
-    routes::interface,
+    description::{DescriptionError, Published, document, unshown},
 };
 
 const TEMPLATE: &str = include_str!("reference.html");
 
-/// Writes the page.
-pub(super) fn page(document: Value) -> Result<String, Error> {
+/// The page as it is served.
+pub(crate) fn published() -> Result<Published, DescriptionError> {
+    Published::new(page(document()?).map_err(unshown)?)
+}
+
+fn page(document: Value) -> Result<String, Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
