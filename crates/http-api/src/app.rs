@@ -23,7 +23,7 @@ use crate::{
     key_set::KeySetCache,
     lists::Lists,
     live::feed::Feeds,
-    overview::Overviews,
+    overview::cache::Overviews,
     sign_in::SignIn,
     trials::Trials,
 };

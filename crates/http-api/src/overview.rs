@@ -1,82 +1,32 @@
 //! The first screen as numbers: what went on in a window and the one before it, who acted last, and
-//! what needs attention. Only the numbers are cached, for ten seconds: whoever has just stopped,
-//! started or decided something sees it.
+//! what needs attention. Only the numbers are cached, for ten seconds, so that a stop, a start or a
+//! decision is seen at once.
 
 mod attention;
+pub(crate) mod cache;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use act::{ActError, MayView};
 use admin::ChangeError;
-use gate::{Class, Filter, Span, Tally};
+use gate::{Filter, Span, Tally};
 use ledger::StoreDown;
-use model::{AgentId, AgentStatus, DecisionOutcome, Level, OrgId, Status, Timestamp, Verdict};
-use policy::{Decimal, Window};
-use serde::Serialize;
+use model::{AgentId, OrgId};
+use policy::Window;
 
+use self::cache::{Acted, CACHED_FOR, Figures};
 use crate::{
     access::Viewer,
     app::App,
     refusal::CallError,
-    wire::figures::{Bucket, BucketView, buckets},
+    wire::{
+        figures::buckets,
+        overview::{AgentView, Back, OverviewView, TodayView, Totals, TotalsView, WindowView},
+    },
 };
 
-/// How long counted numbers are shown again.
-const CACHED_FOR: Duration = Duration::from_secs(10);
-/// How many entries are kept before those are forgotten that are too old.
-const MANY: usize = 1_024;
 /// The most agents that are shown.
 const AGENTS: usize = 8;
-
-/// How far back an overview looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Back {
-    Day,
-    Week,
-}
-
-impl Back {
-    fn bucket(self) -> Bucket {
-        match self {
-            Self::Day => Bucket::Hour,
-            Self::Week => Bucket::SixHours,
-        }
-    }
-
-    fn length(self) -> Duration {
-        match self {
-            Self::Day => Duration::from_hours(24),
-            Self::Week => Duration::from_hours(24 * 7),
-        }
-    }
-}
-
-/// Numbers and when they were counted; locked while they are counted anew, so that of many who ask at
-/// once one asks the record.
-type Entry = Arc<tokio::sync::Mutex<Option<(Duration, Arc<Figures>)>>>;
-
-/// The numbers that were counted lately.
-#[derive(Default)]
-pub(crate) struct Overviews(Mutex<HashMap<(OrgId, Back), Entry>>);
-
-impl Overviews {
-    fn entry(&self, org: OrgId, back: Back, now: Duration) -> Entry {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MANY {
-            let is_young = |entry: &Entry| match entry.try_lock() {
-                Ok(made) => made.as_ref().is_some_and(|(at, _)| now < *at + CACHED_FOR),
-                // It is being made.
-                Err(_) => true,
-            };
-            all.retain(|_, entry| is_young(entry));
-        }
-        Arc::clone(all.entry((org, back)).or_default())
-    }
-}
 
 impl App {
     /// The overview of the caller's org.
@@ -172,7 +122,7 @@ impl App {
         Ok(shown)
     }
 
-    /// What an agent of the org did since the day began there.
+    /// The actions of an agent of the org since the day began there.
     pub(crate) async fn today_of(
         &self,
         org: OrgId,
@@ -189,136 +139,6 @@ impl App {
         let filter = Filter { agent: Some(agent), ..Filter::default() };
         let span = Span::around(start, now + gate::SLOT, gate::SLOT);
         let counted = self.gate.counted(org, &filter, span).await?;
-        let Totals { actions, denied, cost, .. } = Totals::of(&counted.tallies);
-        Ok(TodayView { actions, denied, cost })
+        Ok(TodayView::of(&counted.tallies))
     }
-}
-
-/// What is counted of an org, and cached.
-#[derive(Debug, Clone)]
-struct Figures {
-    window: WindowView,
-    complete: bool,
-    totals: Totals,
-    previous: Totals,
-    series: Vec<BucketView>,
-    agents: Vec<Acted>,
-}
-
-/// An agent that acted, and what it did today.
-#[derive(Debug, Clone)]
-struct Acted {
-    agent: AgentId,
-    last_action_at: Timestamp,
-    today: TodayView,
-}
-
-/// The overview of an org.
-#[derive(Debug, Serialize)]
-pub(crate) struct OverviewView {
-    object: &'static str,
-    window: WindowView,
-    complete: bool,
-    totals: TotalsView,
-    previous: Totals,
-    series: Vec<BucketView>,
-    agents: Vec<AgentView>,
-    attention: Vec<attention::ItemView>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize)]
-struct WindowView {
-    from: Timestamp,
-    to: Timestamp,
-    bucket: Bucket,
-}
-
-#[derive(Debug, Serialize)]
-struct TotalsView {
-    #[serde(flatten)]
-    totals: Totals,
-    pending_approvals: u64,
-}
-
-/// What the actions of a window come to.
-#[derive(Debug, Clone, Default, Serialize)]
-struct Totals {
-    actions: u64,
-    executed: u64,
-    blocked: u64,
-    verified: u64,
-    mismatch: u64,
-    unverifiable: u64,
-    not_witnessed: u64,
-    /// Those whose report was compared with evidence beside it, whatever came of that.
-    checked: u64,
-    /// Those that ran and that nothing but the tool's own report speaks for.
-    reported: u64,
-    cost: Vec<CostView>,
-    /// Those that ended so, whoever said no; of an agent's day.
-    #[serde(skip)]
-    denied: u64,
-}
-
-/// A sum in one currency or unit; the nearest number, as an action's cost is shown.
-#[derive(Debug, Clone, Serialize)]
-struct CostView {
-    amount: f64,
-    currency: String,
-}
-
-impl Totals {
-    fn of(tallies: &[Tally]) -> Self {
-        let mut totals = Self::default();
-        let mut costs: BTreeMap<&str, Decimal> = BTreeMap::new();
-        for Tally { at: _, class, count, cost } in tallies {
-            totals.actions += count;
-            totals.denied += if class.status == Status::Denied { *count } else { 0 };
-            totals.blocked += if class.outcome == DecisionOutcome::Deny { *count } else { 0 };
-            let of_verdict = match class.verdict {
-                Some(Verdict::Verified) => &mut totals.verified,
-                Some(Verdict::Mismatch) => &mut totals.mismatch,
-                Some(Verdict::Unverifiable) => &mut totals.unverifiable,
-                None => &mut totals.not_witnessed,
-            };
-            *of_verdict += count;
-            totals.checked += if class.level > Some(Level::L0) { *count } else { 0 };
-            totals.reported += if is_reported(*class) { *count } else { 0 };
-            if class.status == Status::Executed {
-                totals.executed += count;
-                // What did not run was not spent.
-                if let Some((unit, amount)) = cost {
-                    let sum = costs.entry(unit).or_default();
-                    *sum = sum.checked_add(*amount).unwrap_or(*sum);
-                }
-            }
-        }
-        let costs = costs.into_iter();
-        totals.cost = costs
-            .map(|(unit, sum)| CostView { amount: sum.to_f64(), currency: unit.to_owned() })
-            .collect();
-        totals
-    }
-}
-
-fn is_reported(class: Class) -> bool {
-    class.status == Status::Executed
-        && (class.verdict, class.level) == (Some(Verdict::Verified), Some(Level::L0))
-}
-
-#[derive(Debug, Serialize)]
-struct AgentView {
-    id: AgentId,
-    name: String,
-    status: AgentStatus,
-    last_action_at: Timestamp,
-    today: TodayView,
-}
-
-/// What an agent did since the day began.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct TodayView {
-    actions: u64,
-    denied: u64,
-    cost: Vec<CostView>,
 }

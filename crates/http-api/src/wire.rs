@@ -17,6 +17,7 @@ pub(crate) mod ledger;
 pub(crate) mod members;
 pub(crate) mod next;
 pub(crate) mod org;
+pub(crate) mod overview;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod sign_in;

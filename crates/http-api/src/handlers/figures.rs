@@ -9,9 +9,11 @@ use web::{ApiError, Call, List, Param, Reply, excerpt};
 use crate::{
     access::{Reader, Viewer},
     app::App,
-    overview::Back,
     refusal::Answer,
-    wire::figures::{BudgetPosition, BudgetUseView, CountsRequest, CountsView},
+    wire::{
+        figures::{BudgetPosition, BudgetUseView, CountsRequest, CountsView},
+        overview::Back,
+    },
 };
 
 /// The parameters of the overview.

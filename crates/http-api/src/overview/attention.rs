@@ -11,7 +11,6 @@ use ledger::{
 };
 use model::{EventType, Timestamp, Verdict};
 use records::{CheckStatus, Entry, EntryFilter, Reader};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +18,12 @@ use crate::{
     app::App,
     health::OutOfReach,
     refusal::CallError,
-    wire::{figures::BudgetUseView, ledger::chain_check, policies::ProposalView},
+    wire::{
+        figures::BudgetUseView,
+        ledger::chain_check,
+        overview::{ItemKind, ItemView},
+        policies::ProposalView,
+    },
 };
 
 /// The most that is shown.
@@ -36,29 +40,6 @@ const SLOTS_TOLD: usize = 100;
 /// So many of the newest amendments are looked through.
 const AMENDED: usize = 100;
 
-/// What an item is about; the most urgent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    ChainBroken,
-    OrgStopped,
-    ConnectorUnreachable,
-    SlotInvalidated,
-    SlotLagging,
-    Mismatch,
-    ApprovalExpiring,
-    ActivationWaits,
-    BudgetNear,
-    ApprovalWaiting,
-}
-
-/// Something that needs attention.
-#[derive(Debug, Serialize)]
-pub(super) struct ItemView {
-    kind: Kind,
-    data: Value,
-}
-
 impl App {
     /// What needs attention in the caller's org.
     pub(super) async fn attention(
@@ -70,13 +51,13 @@ impl App {
         let mut items = Vec::new();
         let mut add = |kind, data| items.push(ItemView { kind, data });
         if let Some(broken) = self.broken_chain(caller).await? {
-            add(Kind::ChainBroken, broken);
+            add(ItemKind::ChainBroken, broken);
         }
         if let Some(stop) = snapshot.org().and_then(|org| org.stop.as_ref()) {
-            add(Kind::OrgStopped, json!(stop));
+            add(ItemKind::OrgStopped, json!(stop));
         }
         for lost in self.health.out_of_reach(caller.org()).into_iter().take(LOST) {
-            add(Kind::ConnectorUnreachable, out_of_reach(&lost));
+            add(ItemKind::ConnectorUnreachable, out_of_reach(&lost));
         }
         let (mut invalidated, mut lagging) = (Vec::new(), Vec::new());
         for (kind, data) in self.slots(caller).await? {
@@ -87,33 +68,33 @@ impl App {
             }
         }
         for data in invalidated {
-            add(Kind::SlotInvalidated, data);
+            add(ItemKind::SlotInvalidated, data);
         }
         for data in lagging {
-            add(Kind::SlotLagging, data);
+            add(ItemKind::SlotLagging, data);
         }
         let odd =
             Filter { verdicts: vec![Verdict::Mismatch], from: Some(from), ..Filter::default() };
         for action in self.found_late(caller, from).await? {
-            add(Kind::Mismatch, mismatch(&action));
+            add(ItemKind::Mismatch, mismatch(&action));
         }
         for action in &self.gate.list(caller.org(), &odd, None, MOST).await?.actions {
-            add(Kind::Mismatch, mismatch(action));
+            add(ItemKind::Mismatch, mismatch(action));
         }
         let soon = self.clock.now() + SOON;
         let (expiring, others): (Vec<&Action>, Vec<&Action>) =
             waiting.first.iter().partition(|action| expires_before(action, soon));
         for action in expiring {
-            add(Kind::ApprovalExpiring, asked(action));
+            add(ItemKind::ApprovalExpiring, asked(action));
         }
         for waiting in &self.admin.view(caller).waiting_proposals().await? {
-            add(Kind::ActivationWaits, json!(ProposalView::of(waiting)));
+            add(ItemKind::ActivationWaits, json!(ProposalView::of(waiting)));
         }
         for near in &self.gate.budgets(caller.org(), (Shown::Near, None), MOST).await? {
-            add(Kind::BudgetNear, budget(near));
+            add(ItemKind::BudgetNear, budget(near));
         }
         for action in others {
-            add(Kind::ApprovalWaiting, asked(action));
+            add(ItemKind::ApprovalWaiting, asked(action));
         }
         items.truncate(MOST);
         Ok(items)

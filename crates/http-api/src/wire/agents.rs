@@ -10,8 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, FromJson, Position, Query, Word};
 
-use super::policies::expected_revision;
-use crate::overview::TodayView;
+use super::{overview::TodayView, policies::expected_revision};
 
 /// An agent.
 #[derive(Debug, Serialize)]
