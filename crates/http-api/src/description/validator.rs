@@ -11,7 +11,7 @@ use std::{
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Map, Value, json};
 
-use super::TEXT;
+use super::published::TEXT;
 
 /// A response that is not as described, or a description that cannot be used.
 #[derive(Debug, thiserror::Error)]
