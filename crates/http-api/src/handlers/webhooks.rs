@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use act::MayView;
+use act::{MayView, Reason};
 use delivery::{LaneState, Shown};
 use http::StatusCode;
 use ledger::record::Webhook;
@@ -81,6 +81,7 @@ pub(crate) async fn delete(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `POST /v1/webhook_endpoints/{id}/enable`
 pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_if_any(&call)?);
+    let reason = reason.as_deref().map(Reason::parse).transpose()?;
     let made = app.webhooks.enable(&caller, id, reason).await?;
     let shown = shown_after(&app, &caller, made.object).await;
     Ok(Reply::ok(&WithDeed::of(EndpointView::of(&shown), made.deed)))
@@ -89,6 +90,7 @@ pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `POST /v1/webhook_endpoints/{id}/disable`
 pub(crate) async fn disable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_if_any(&call)?);
+    let reason = reason.as_deref().map(Reason::parse).transpose()?;
     let made = app.webhooks.disable(&caller, id, reason).await?;
     let shown = shown_after(&app, &caller, made.object).await;
     Ok(Reply::ok(&WithDeed::of(EndpointView::of(&shown), made.deed)))

@@ -1,7 +1,6 @@
 //! Webhook endpoints and deliveries as requests describe and responses show them. A secret is in the
 //! answer that made it and in no other; what a receiver said beyond its status is in none.
 
-use act::Reason;
 use crypto::Secret;
 use delivery::{Delivery, NewWebhook, Recovered, Shown, Try, WebhookEdit};
 use model::{
@@ -11,8 +10,6 @@ use model::{
 use serde::Serialize;
 use serde_json::Value;
 use web::{ApiError, Call, Fields, Query, Word};
-
-use crate::refusal::IntoApiError;
 
 /// An endpoint.
 #[derive(Debug, Serialize)]
@@ -176,16 +173,15 @@ fn types(fields: &mut Fields) -> Result<Option<Vec<String>>, ApiError> {
     texts.map(Some).ok_or_else(|| fields.error("types", expected))
 }
 
-/// Reads a body that may say why something is done.
-pub(crate) fn reason_if_any(call: &Call) -> Result<Option<Reason>, ApiError> {
+/// Reads a body that may have a reason, and may be missing.
+pub(crate) fn reason_if_any(call: &Call) -> Result<Option<String>, ApiError> {
     if call.body.is_empty() {
         return Ok(None);
     }
     let mut fields = call.fields()?;
-    let reason: Option<String> = fields.optional("reason")?;
+    let reason = fields.optional("reason")?;
     fields.finish()?;
-    let reason = reason.as_deref().map(Reason::parse).transpose();
-    reason.map_err(IntoApiError::into_api_error)
+    Ok(reason)
 }
 
 /// Reads the body of `POST /v1/webhook_endpoints/{id}/recover`.
