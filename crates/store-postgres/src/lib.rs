@@ -26,6 +26,7 @@ mod log;
 mod log_checks;
 mod log_deeds;
 mod log_entries;
+mod log_search;
 mod mails;
 mod members;
 mod migrate;
@@ -43,6 +44,7 @@ mod secrets;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod unsealed;
 mod webhooks;
 mod weighed;
 

@@ -167,9 +167,9 @@ impl<'a> Asked<'a> {
     fn driven(&self, driver: &Driver) -> Call<'a> {
         let (values, others) = driver.values();
         match self.what {
-            What::Records => self.call(driver.sql().list).with(values).with(others),
+            What::Records => self.call(&driver.sql().list).with(values).with(others),
             What::Counts(step) => {
-                self.call(driver.sql().count).with(values).with(others).with(step)
+                self.call(&driver.sql().count).with(values).with(others).with(step)
             }
         }
     }
@@ -181,7 +181,7 @@ impl<'a> Asked<'a> {
 
     fn probe(&self, driver: &Driver) -> Call<'a> {
         let (values, others) = driver.values();
-        Call::new(driver.sql().probe)
+        Call::new(&driver.sql().probe)
             .with(*self.org.as_uuid())
             .with(self.from)
             .with(self.below)

@@ -1,8 +1,4 @@
 //! Deeds found by what they are about.
-//!
-//! A filter on actions is answered in one of two ways: while few actions pass it, their deeds are
-//! looked up one by one; once many do, the log is read backwards and most deeds pass. Either way
-//! the work stays small in a log of millions.
 
 use async_trait::async_trait;
 use deed::Disclosure;
@@ -10,8 +6,8 @@ use ledger::{
     Place, StoreDown,
     record::{Action, SignedIntent},
 };
-use model::{ActionId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
-use records::{CallFilter, DeedFilter, DeedRow, DeedStore, OpenDeed, Subject, Window};
+use model::{ActionId, DeedId, DeedKind, OrgId, Timestamp};
+use records::{DeedFilter, DeedRow, DeedStore, OpenDeed, Window};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -20,22 +16,11 @@ use crate::{
     actions::ACTION,
     database::Call,
     fault::Fault,
+    list::words,
     log::deed_row,
-    rows::{Cells, bigint, system_time},
+    log_search::{Calls, Search},
+    rows::Cells,
 };
-
-/// What is asked of an action.
-macro_rules! called {
-    () => {
-        "($2::uuid is null or agent_id = $2)
-        and ($3::text is null or tool like $3)
-        and ($4::text[] is null or verdict = any($4))
-        and ($5::text is null or strpos(tool, $5) > 0)"
-    };
-}
-
-/// Up to so many actions are few.
-const FEW: i64 = 5_000;
 
 #[async_trait]
 impl DeedStore for PostgresStore {
@@ -56,7 +41,16 @@ impl DeedStore for PostgresStore {
         } else {
             self.few_calls(org, filter.agent, &filter.calls).await?
         };
-        let call = list(org, filter, &calls, window);
+        let search = Search {
+            org,
+            kinds: words(&filter.kinds, DeedKind::as_str),
+            agent: filter.agent,
+            subject: filter.subject.as_ref(),
+            mark: str::to_owned,
+            calls: &filter.calls,
+            window,
+        };
+        let call = search.call(LIST, &calls);
         let rows = self.reading.ask_planned(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
@@ -109,54 +103,6 @@ impl DeedStore for PostgresStore {
     }
 }
 
-/// The actions that pass a filter.
-pub(crate) enum Calls {
-    /// These, all of them.
-    Few(Vec<Uuid>),
-    /// More than are worth looking up one by one, or every action.
-    Many,
-}
-
-impl PostgresStore {
-    /// The actions that pass, if they are few.
-    pub(crate) async fn few_calls(
-        &self,
-        org: OrgId,
-        agent: Option<model::AgentId>,
-        calls: &CallFilter,
-    ) -> Result<Calls, StoreDown> {
-        let attempt = "look for the actions that a list is about";
-        let CallFilter { tool, verdicts, text } = calls;
-        let call = Call::new(CALLS)
-            .with(*org.as_uuid())
-            .with(agent.map(|id| *id.as_uuid()))
-            .with(tool.as_ref().map(policy::Glob::to_like))
-            .with(verdict_words(verdicts))
-            .with(text.as_deref())
-            .with(FEW + 1);
-        let rows = self.reading.ask_planned(attempt, call).await?;
-        if i64::try_from(rows.len()).is_ok_and(|count| count > FEW) {
-            return Ok(Calls::Many);
-        }
-        let ids = rows.iter().map(|row| Cells::of("action", row).get("id"));
-        ids.collect::<Result<_, _>>().map(Calls::Few).map_err(|fault| fault.down(attempt))
-    }
-
-    /// The first place whose moment is not before this one, by a statement that halves
-    /// the places: moments follow the order of places.
-    pub(crate) async fn first_at(
-        &self,
-        attempt: &'static str,
-        sql: &'static str,
-        (org, moment): (OrgId, Timestamp),
-    ) -> Result<u64, StoreDown> {
-        let call = Call::new(sql).with(*org.as_uuid()).with(system_time(moment));
-        let rows = self.reading.ask_one(attempt, call).await?;
-        let place = rows.first().map(|row| Cells::of("deed", row).count("place")).transpose();
-        place.map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
-    }
-}
-
 fn owners(row: &DeedRow) -> impl Iterator<Item = Uuid> + use<> {
     let is_action = row.kind == DeedKind::Action.as_str();
     let action = row.action.filter(|_| is_action).map(|action| *action.as_uuid());
@@ -167,45 +113,6 @@ fn disclosure(row: &Row) -> Result<(Uuid, Disclosure), Fault> {
     let cells = Cells::of("disclosure", row);
     let text = Disclosure::from_text(cells.get("text")?);
     Ok((cells.get("owner_id")?, text.map_err(|error| cells.fault("text", error))?))
-}
-
-fn list<'a>(
-    org: OrgId,
-    filter: &'a DeedFilter,
-    calls: &'a Calls,
-    Window { places: (first, end), limit }: Window,
-) -> Call<'a> {
-    let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
-    let (action, other) = match &filter.subject {
-        Some(Subject::Action(action)) => (Some(*action.as_uuid()), None),
-        Some(Subject::Other(id)) => (None, Some(id.as_str())),
-        None => (None, None),
-    };
-    let (few, many) = match calls {
-        Calls::Few(actions) => (Some(actions.as_slice()), false),
-        Calls::Many => (None, !filter.calls.is_empty()),
-    };
-    let CallFilter { tool, verdicts, text } = &filter.calls;
-    Call::new(LIST)
-        .with(*org.as_uuid())
-        .with(bigint(first))
-        .with(bigint(end))
-        .with((!kinds.is_empty()).then_some(kinds))
-        .with(filter.agent.map(|id| *id.as_uuid()))
-        .with(action)
-        .with(other)
-        .with(few)
-        .with(many)
-        .with(tool.as_ref().map(policy::Glob::to_like))
-        .with(verdict_words(verdicts))
-        .with(text.as_deref())
-        .with(i64::try_from(limit).unwrap_or(i64::MAX))
-}
-
-/// The words of the verdicts; none when every verdict passes.
-pub(crate) fn verdict_words(verdicts: &[Verdict]) -> Option<Vec<&'static str>> {
-    let words = || verdicts.iter().map(|verdict| verdict.as_str()).collect();
-    (!verdicts.is_empty()).then(words)
 }
 
 // A filter that is not asked for is null, and folded away before the plan is made. `offset 0` keeps
@@ -229,14 +136,6 @@ const LIST: &str = r"
                 and ($12::text is null or strpos(action.tool, $12) > 0)
             offset 0))
     order by deed.seq desc limit $13";
-
-const CALLS: &str = concat!(
-    "select id from action where org_id = $1 and state = 'sealed' and ",
-    called!(),
-    " union all select id from action where org_id = $1 and state <> 'sealed' and ",
-    called!(),
-    " limit $6"
-);
 
 const DEED: &str = "
     select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,

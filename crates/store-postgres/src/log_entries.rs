@@ -1,23 +1,21 @@
 //! The history of an org, one entry for each event, with the deed that says so.
 //!
-//! Filters on actions are answered as those of deeds are. Events that are neither an action's nor a
-//! deed's are few, and an index of their own finds them.
+//! Events that are neither an action's nor a deed's are few, and an index of their own finds them.
 
 use async_trait::async_trait;
 use deed::Actor;
 use ledger::StoreDown;
 use model::{DeedId, EventType, OrgId, Timestamp};
-use records::{By, CallFilter, Entry, EntryFilter, EntryStore, Subject, Window};
+use records::{By, Entry, EntryFilter, EntryStore, Subject, Window};
 use serde::Deserialize;
 use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
-    database::Call,
     fault::Fault,
     ledger_store::event,
-    log_deeds::{Calls, verdict_words},
-    rows::{Cells, bigint},
+    log_search::{Calls, Search},
+    rows::Cells,
 };
 
 #[async_trait]
@@ -39,47 +37,22 @@ impl EntryStore for PostgresStore {
         } else {
             self.few_calls(org, filter.agent, &filter.calls).await?
         };
-        let call = search(org, filter, &calls, window);
+        let kinds = |types: &Vec<EventType>| types.iter().map(|kind| kind.as_str()).collect();
+        let search = Search {
+            org,
+            kinds: filter.types.as_ref().map(kinds),
+            agent: filter.agent,
+            subject: filter.subject.as_ref(),
+            mark: |id| format!("\"id\":\"{id}\""),
+            calls: &filter.calls,
+            window,
+        };
+        let call = search.call(SEARCH, &calls);
+        let call = call.with(is_seldom(filter)).with(filter.actor.as_ref().map(begins));
         let rows = self.reading.ask_planned(attempt, call).await?;
         let entries = rows.iter().map(|row| entry(org, row)).collect::<Result<_, _>>();
         entries.map_err(|fault| fault.down(attempt))
     }
-}
-
-fn search<'a>(
-    org: OrgId,
-    filter: &'a EntryFilter,
-    calls: &'a Calls,
-    Window { places: (first, end), limit }: Window,
-) -> Call<'a> {
-    let words = |types: &'a Vec<EventType>| types.iter().map(|kind| kind.as_str()).collect();
-    let types: Option<Vec<&str>> = filter.types.as_ref().map(words);
-    let (action, other) = match &filter.subject {
-        Some(Subject::Action(action)) => (Some(*action.as_uuid()), None),
-        Some(Subject::Other(id)) => (None, Some(format!("\"id\":\"{id}\""))),
-        None => (None, None),
-    };
-    let (few, many) = match calls {
-        Calls::Few(actions) => (Some(actions.as_slice()), false),
-        Calls::Many => (None, !filter.calls.is_empty()),
-    };
-    let CallFilter { tool, verdicts, text } = &filter.calls;
-    Call::new(SEARCH)
-        .with(*org.as_uuid())
-        .with(bigint(first))
-        .with(bigint(end))
-        .with(types)
-        .with(is_seldom(filter))
-        .with(filter.agent.map(|id| *id.as_uuid()))
-        .with(action)
-        .with(other)
-        .with(few)
-        .with(many)
-        .with(tool.as_ref().map(policy::Glob::to_like))
-        .with(verdict_words(verdicts))
-        .with(text.as_deref())
-        .with(i64::try_from(limit).unwrap_or(i64::MAX))
-        .with(filter.actor.as_ref().map(begins))
 }
 
 /// What the body of every administrative deed begins with that this one is the actor of: its
@@ -138,21 +111,21 @@ const SEARCH: &str = r"
         select seq, id, kind, created_at, livemode, agent_id, action_id, data from event
         where org_id = $1 and seq >= $2 and seq < $3
             and ($4::text[] is null or kind = any($4))
-            and (not $5::boolean or kind not like 'action.%' and kind <> 'deed.sealed')
-            and ($6::uuid is null or agent_id = $6)
-            and ($7::uuid is null or action_id = $7)
-            and ($8::text is null or strpos(data, $8) > 0)
-            and ($9::uuid[] is null or action_id = any($9))
+            and (not $14::boolean or kind not like 'action.%' and kind <> 'deed.sealed')
+            and ($5::uuid is null or agent_id = $5)
+            and ($6::uuid is null or action_id = $6)
+            and ($7::text is null or strpos(data, $7) > 0)
+            and ($8::uuid[] is null or action_id = any($8))
             and ($15::text is null or action_id is null and agent_id is null)
-            and (not $10::boolean or exists (
+            and (not $9::boolean or exists (
                 select from action
                 where action.org_id = $1 and action.id = event.action_id
-                    and ($11::text is null or action.tool like $11)
-                    and ($12::text[] is null or action.verdict = any($12))
-                    and ($13::text is null or strpos(action.tool, $13) > 0)
+                    and ($10::text is null or action.tool like $10)
+                    and ($11::text[] is null or action.verdict = any($11))
+                    and ($12::text is null or strpos(action.tool, $12) > 0)
                 offset 0))
-        order by case when $5 then seq + 0 else seq end desc
-        limit case when $15 is null then $14::bigint end
+        order by case when $14 then seq + 0 else seq end desc
+        limit case when $15 is null then $13::bigint end
     ) as shown
     left join lateral (
         select name from agent where org_id = $1 and id = shown.agent_id offset 0
@@ -179,7 +152,7 @@ const SEARCH: &str = r"
         offset 0
     ) as deed on true
     where $15 is null or starts_with(deed.body, $15)
-    order by shown.seq desc limit $14";
+    order by shown.seq desc limit $13";
 // A place whose event is away has the time of the last event that went with its tile.
 const EVENT_AT: &str = "
     with recursive search (low, high) as (

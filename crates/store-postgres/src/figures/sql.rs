@@ -1,5 +1,7 @@
 //! The statements of the figures.
 
+use crate::unsealed::unsealed_states;
+
 // Orgs whose head moved since all of their deeds were counted, by id: one pass comes by each once,
 // and those that move all the time keep nobody else from being counted.
 pub(super) const UNCOUNTED: &str = "
@@ -90,8 +92,9 @@ pub(super) const KEPT: &str = concat!(
         select open.created_at, stage.name, open.status, open.outcome, open.verdict, open.level,
             coalesce(open.cost ->> 'currency', ''), 1,
             coalesce((open.cost ->> 'amount')::numeric, 0)
-        from unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing'])
-            as stage (name)
+        from ",
+    unsealed_states!(),
+    "
         cross join lateral (
             select created_at, status, outcome, coalesce(verdict, '') as verdict,
                 coalesce(level, '') as level,
@@ -119,12 +122,15 @@ pub(super) const KEPT: &str = concat!(
 /// The actions that are not sealed, each with its agent.
 macro_rules! not_sealed {
     () => {
-        "unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing']) as stage (name)
+        concat!(
+            unsealed_states!(),
+            "
         cross join lateral (
             select agent_id, id from only action
             where org_id = $1 and state = stage.name and state <> 'sealed'
             offset 0
         ) as open"
+        )
     };
 }
 
@@ -172,15 +178,19 @@ pub(super) const OF_AGENTS: &str = concat!(
     ) as unsealed on unsealed.agent_id = asked.id"
 );
 
-// Names of one budget's counters begin alike, and what follows is sorted below a `-`.
-pub(super) const COUNTERS: &str = r#"
+// Names of one budget's counters begin alike, and what follows is sorted below a `-`. A cancelled action
+// has given back what it took.
+pub(super) const COUNTERS: &str = concat!(
+    r#"
     with held as (
         select part ->> 'key' as key, (part ->> 'window_start')::timestamptz as window_start,
             sum((part ->> 'used')::numeric) as reserved
-        from unnest(array['executing', 'pending_approval', 'witnessing']) as stage (name)
+        from "#,
+    unsealed_states!(),
+    r#"
         cross join lateral (
             select record from only action
-            where org_id = $1 and state = stage.name and state <> 'sealed'
+            where org_id = $1 and state = stage.name and state <> 'sealed' and state <> 'cancelled'
                 and record like '%"charged":[{%'
             offset 0
         ) as open
@@ -205,7 +215,8 @@ pub(super) const COUNTERS: &str = r#"
         order by asked.place, counter.key collate "C" limit $6
     ) as found
     left join held on held.key = found.key and held.window_start = found.window_start
-    order by found.asked, found.key collate "C""#;
+    order by found.asked, found.key collate "C""#
+);
 
 pub(super) const WAITING: &str = "
     select count(*) as count from only action

@@ -4,13 +4,14 @@ use gate::Filter;
 use tokio_postgres::Row;
 
 use super::{Asked, Driver};
-use crate::{database::Call, fault::Fault, rows::Cells};
+use crate::{database::Call, fault::Fault, rows::Cells, unsealed::unsealed_states};
 
 /// More names than this are not gone through one by one.
 const MOST: i64 = 5_000;
 
 // Each step goes straight to the next name, whatever the number of actions in between.
-const TOOLS: &str = "
+const TOOLS: &str = concat!(
+    "
     with recursive used as (
         (select tool as name from action
         where org_id = $1 and state = 'sealed' and tool >= $2 order by tool limit 1)
@@ -24,13 +25,16 @@ const TOOLS: &str = "
     select name from used where starts_with(name, $2)
     union
     select open.tool
-    from unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing']) as stage (name)
+    from ",
+    unsealed_states!(),
+    "
     cross join lateral (
         select tool from action
         where org_id = $1 and state = stage.name and state <> 'sealed' and starts_with(tool, $2)
         offset 0
     ) as open
-    limit $3";
+    limit $3"
+);
 const ERRORS: &str = "
     with recursive used as (
         (select error_code as name from action where org_id = $1 and error_code is not null

@@ -5,18 +5,15 @@
 //! is the number of rows; of a list, `$5` to `$13` are the filters, null where nothing is asked,
 //! and `$14` and `$15` the driver's values. The plans are made once and for any values, so what
 //! leads to an index stands alone, and what may be null only looks at rows.
-//!
-//! By what stands from the beginning only sealed actions are found through an index of their own; the
-//! few that are not sealed are all looked at, by their state.
 
-/// How many of the newest are looked at before a driver is chosen.
-macro_rules! window {
-    () => {
-        "100"
-    };
-}
+use std::sync::LazyLock;
 
-/// Every filter, as a condition on a row.
+use crate::unsealed::unsealed_states;
+
+/// The number of actions at which a probe ends.
+pub(super) const PROBED: i64 = 200;
+
+/// The condition of every filter on a row.
 macro_rules! passes {
     () => {
         " and ($5::uuid is null or agent_id = $5)
@@ -31,239 +28,147 @@ macro_rules! passes {
     };
 }
 
-/// The newest actions of the org that meet a condition.
-macro_rules! newest {
-    ($meets:expr, $most:expr) => {
-        concat!(
-            "select id from action where org_id = $1 and id >= $2 and id < $3 and ",
-            $meets,
-            " order by id desc limit ",
-            $most
-        )
-    };
+/// The newest hundred actions, as far as the filters let them through.
+pub(super) const NEWEST: &str = concat!(
+    "select record from (select * from action where org_id = $1 and id >= $2 and id < $3
+     order by id desc limit 100) as action where true",
+    passes!(),
+    " order by id desc limit $4"
+);
+
+/// How a driver's values lead to ids of actions.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// By an index of what meets this condition on a pair of the values, `wanted.value` and
+    /// `wanted.other`.
+    Condition(&'static str),
+    /// By the index of this column, which has sealed actions alone; the few others are all looked at,
+    /// by their state. The values are cast to this type.
+    Column(&'static str, &'static str),
+    /// By the index of error codes; the codes are the second values.
+    ErrorCode,
 }
 
-/// For each of the driver's values, the newest actions that it leads to.
-macro_rules! led {
-    ($values:expr, $meets:expr, $most:expr) => {
-        concat!(
-            "select led.id from unnest(",
-            $values,
-            ") as wanted (value, other) cross join lateral (",
-            newest!($meets, $most),
-            ") as led"
-        )
-    };
+/// The statements of one driver.
+pub(super) struct Statements {
+    /// Lists what it leads to.
+    pub(super) list: String,
+    /// Counts that.
+    pub(super) count: String,
+    /// Asks how rare it is.
+    pub(super) probe: String,
 }
 
-/// The newest of those that are not sealed and meet a condition.
-macro_rules! unsealed {
-    ($meets:expr, $most:expr) => {
-        concat!(
-            "select open.id from unnest(array['cancelled', 'executing', 'pending_approval',
-                'witnessing']) as stage (name) cross join lateral (",
-            newest!(concat!("state = stage.name and state <> 'sealed' and ", $meets), $most),
-            ") as open"
-        )
-    };
-}
+type Made = LazyLock<Statements>;
 
-/// The records of the newest of these ids.
-macro_rules! records {
-    ($ids:expr) => {
-        concat!(
-            "select called.record from (select found.id from (",
-            $ids,
-            ") as found order by found.id desc limit $4) as shown
+pub(super) static ALL: Made = Made::new(|| of(&[Way::Condition("true")]));
+pub(super) static OF_AGENT: Made = Made::new(|| of(&[Way::Column("agent_id", "::uuid[]")]));
+pub(super) static OF_TOOLS: Made = Made::new(|| of(&[Way::Column("tool", "")]));
+pub(super) static ON_BEHALF_OF: Made = Made::new(|| of(&[Way::Column("on_behalf_of", "")]));
+pub(super) static DECIDED: Made = Made::new(|| of(&[Way::Column("outcome", "")]));
+pub(super) static UNSEALED: Made =
+    Made::new(|| of(&[Way::Condition("state = wanted.value and state <> 'sealed'")]));
+pub(super) static WITNESSED: Made =
+    Made::new(|| of(&[Way::Condition("verdict = wanted.value and level = wanted.other")]));
+pub(super) static SHADOW_DIFFERS: Made =
+    Made::new(|| of(&[Way::Condition("shadow_outcome <> outcome")]));
+pub(super) static NAMED: Made = Made::new(|| of(&[Way::Column("tool", ""), Way::ErrorCode]));
+
+/// The statements that take these ways.
+fn of(ways: &[Way]) -> Statements {
+    let found = ids(ways, &Part { values: ["$14", "$15"], filters: passes!(), most: "$4" });
+    let probed = ids(ways, &Part { values: ["$4", "$5"], filters: "", most: "200" });
+    Statements {
+        list: format!(
+            "select called.record from (select found.id from ({found}) as found
+                order by found.id desc limit $4) as shown
             cross join lateral (
                 select record from action where org_id = $1 and id = shown.id offset 0
             ) as called
             order by shown.id desc"
-        )
-    };
-}
-
-/// How many of the newest of these ids there are of each class, by parts of `$16` milliseconds.
-macro_rules! counts {
-    ($ids:expr) => {
-        concat!(
+        ),
+        // By parts of `$16` milliseconds.
+        count: format!(
             "select floor(extract(epoch from called.created_at) * 1000)::bigint / $16::bigint as part,
                 called.status, called.outcome, called.verdict, called.level, '' as unit,
                 count(*) as count, '0' as cost
-            from (select found.id from (",
-            $ids,
-            ") as found order by found.id desc limit $4) as shown
+            from (select found.id from ({found}) as found order by found.id desc limit $4) as shown
             cross join lateral (
                 select created_at, status, outcome, coalesce(verdict, '') as verdict,
                     coalesce(level, '') as level
                 from action where org_id = $1 and id = shown.id offset 0
             ) as called
             group by 1, 2, 3, 4, 5"
-        )
-    };
-}
-
-/// The ids that a driver's values lead to.
-macro_rules! ids {
-    ($meets:expr) => {
-        led!("$14::text[], $15::text[]", concat!($meets, passes!()), "$4")
-    };
-}
-
-/// The ids by what stands from the beginning.
-macro_rules! ids_of {
-    ($driver:ident) => {
-        concat!(
-            led!($driver!(values "$14", "$15"), concat!($driver!(sealed), passes!()), "$4"),
-            " union all ",
-            unsealed!(concat!($driver!(among "$14"), passes!()), "$4")
-        )
-    };
-}
-
-macro_rules! probe {
-    ($ids:expr) => {
-        concat!(
+        ),
+        probe: format!(
             "select found.id as oldest, count(*) over () as count from (
-                select probed.id from (",
-            $ids,
-            ") as probed order by probed.id desc limit 200
+                select probed.id from ({probed}) as probed order by probed.id desc limit 200
             ) as found order by found.id limit 1"
+        ),
+    }
+}
+
+/// Where the parts of a statement have their values, what they let through, and how much of it.
+struct Part {
+    values: [&'static str; 2],
+    filters: &'static str,
+    most: &'static str,
+}
+
+/// The ids that these ways lead to.
+fn ids(ways: &[Way], part: &Part) -> String {
+    let parts: Vec<String> = ways.iter().flat_map(|way| part.ids(*way)).collect();
+    // Two ways may lead to one action.
+    let union = if ways.len() > 1 { " union " } else { " union all " };
+    parts.join(union)
+}
+
+impl Part {
+    fn ids(&self, way: Way) -> Vec<String> {
+        let [values, others] = self.values;
+        let texts = format!("{values}::text[], {others}::text[]");
+        match way {
+            Way::Condition(meets) => vec![self.led(&texts, meets)],
+            Way::ErrorCode => {
+                vec![
+                    self.led(
+                        &format!("{others}::text[], null::text[]"),
+                        "error_code = wanted.value",
+                    ),
+                ]
+            }
+            Way::Column(column, cast) => vec![
+                self.led(
+                    &format!("{values}::text[]{cast}, {others}::text[]"),
+                    &format!("{column} = wanted.value and state = 'sealed'"),
+                ),
+                self.unsealed(&format!("{column} = any({values}::text[]{cast})")),
+            ],
+        }
+    }
+
+    /// For each of the values, the newest actions that it leads to.
+    fn led(&self, values: &str, meets: &str) -> String {
+        let newest = self.newest(meets);
+        format!(
+            "select led.id from unnest({values}) as wanted (value, other)
+            cross join lateral ({newest}) as led"
         )
-    };
-}
+    }
 
-macro_rules! probed {
-    ($meets:expr) => {
-        led!("$4::text[], $5::text[]", $meets, "200")
-    };
-}
+    /// The newest actions of each state but `sealed`.
+    fn unsealed(&self, meets: &str) -> String {
+        let newest = self.newest(&format!("state = stage.name and state <> 'sealed' and {meets}"));
+        let states = unsealed_states!();
+        format!("select open.id from {states} cross join lateral ({newest}) as open")
+    }
 
-macro_rules! probed_by {
-    ($driver:ident) => {
-        concat!(
-            led!($driver!(values "$4", "$5"), $driver!(sealed), "200"),
-            " union all ",
-            unsealed!($driver!(among "$4"), "200")
+    /// The newest actions of the org that meet a condition.
+    fn newest(&self, meets: &str) -> String {
+        let Self { filters, most, .. } = self;
+        format!(
+            "select id from action where org_id = $1 and id >= $2 and id < $3
+            and {meets}{filters} order by id desc limit {most}"
         )
-    };
+    }
 }
-
-/// The statements of one driver.
-pub(super) struct Statements {
-    /// Lists what it leads to.
-    pub(super) list: &'static str,
-    /// Counts that.
-    pub(super) count: &'static str,
-    /// Asks how rare it is.
-    pub(super) probe: &'static str,
-}
-
-macro_rules! statements {
-    ($ids:expr, $probed:expr) => {
-        Statements { list: records!($ids), count: counts!($ids), probe: probe!($probed) }
-    };
-}
-
-/// The number of actions at which a probe ends.
-pub(super) const PROBED: i64 = 200;
-
-/// The newest few, as far as the filters let them through.
-pub(super) const NEWEST: &str = concat!(
-    "select record from (select * from action where org_id = $1 and id >= $2 and id < $3
-     order by id desc limit ",
-    window!(),
-    ") as action where true",
-    passes!(),
-    " order by id desc limit $4"
-);
-
-macro_rules! agent {
-    (values $list:literal, $other:literal) => {
-        concat!($list, "::text[]::uuid[], ", $other, "::text[]")
-    };
-    (sealed) => {
-        "agent_id = wanted.value and state = 'sealed'"
-    };
-    (among $list:literal) => {
-        concat!("agent_id = any(", $list, "::text[]::uuid[])")
-    };
-}
-macro_rules! tool {
-    (values $list:literal, $other:literal) => {
-        concat!($list, "::text[], ", $other, "::text[]")
-    };
-    (sealed) => {
-        "tool = wanted.value and state = 'sealed'"
-    };
-    (among $list:literal) => {
-        concat!("tool = any(", $list, "::text[])")
-    };
-}
-macro_rules! person {
-    (values $list:literal, $other:literal) => {
-        concat!($list, "::text[], ", $other, "::text[]")
-    };
-    (sealed) => {
-        "on_behalf_of = wanted.value and state = 'sealed'"
-    };
-    (among $list:literal) => {
-        concat!("on_behalf_of = any(", $list, "::text[])")
-    };
-}
-macro_rules! outcome {
-    (values $list:literal, $other:literal) => {
-        concat!($list, "::text[], ", $other, "::text[]")
-    };
-    (sealed) => {
-        "outcome = wanted.value and state = 'sealed'"
-    };
-    (among $list:literal) => {
-        concat!("outcome = any(", $list, "::text[])")
-    };
-}
-macro_rules! state {
-    () => {
-        "state = wanted.value and state <> 'sealed'"
-    };
-}
-macro_rules! verdict {
-    () => {
-        "verdict = wanted.value and level = wanted.other"
-    };
-}
-macro_rules! error {
-    () => {
-        "error_code = wanted.value"
-    };
-}
-macro_rules! shadow {
-    () => {
-        "shadow_outcome <> outcome"
-    };
-}
-
-pub(super) const ALL: Statements = statements!(ids!("true"), probed!("true"));
-pub(super) const OF_AGENT: Statements = statements!(ids_of!(agent), probed_by!(agent));
-pub(super) const OF_TOOLS: Statements = statements!(ids_of!(tool), probed_by!(tool));
-pub(super) const ON_BEHALF_OF: Statements = statements!(ids_of!(person), probed_by!(person));
-pub(super) const DECIDED: Statements = statements!(ids_of!(outcome), probed_by!(outcome));
-pub(super) const UNSEALED: Statements = statements!(ids!(state!()), probed!(state!()));
-pub(super) const WITNESSED: Statements = statements!(ids!(verdict!()), probed!(verdict!()));
-pub(super) const SHADOW_DIFFERS: Statements = statements!(ids!(shadow!()), probed!(shadow!()));
-pub(super) const NAMED: Statements = statements!(
-    concat!(
-        led!(tool!(values "$14", "$15"), concat!(tool!(sealed), passes!()), "$4"),
-        " union ",
-        unsealed!(concat!(tool!(among "$14"), passes!()), "$4"),
-        " union ",
-        led!("$15::text[], null::text[]", concat!(error!(), passes!()), "$4")
-    ),
-    concat!(
-        led!(tool!(values "$4", "$5"), tool!(sealed), "200"),
-        " union ",
-        unsealed!(tool!(among "$4"), "200"),
-        " union ",
-        led!("$5::text[], null::text[]", error!(), "200")
-    )
-);
