@@ -1,9 +1,12 @@
 //! Joins the areas of the interface description, the files below `api`, into the one document that
 //! is served.
 //!
-//! Text is joined and not values, so that what is served reads as it was written. `openapi.yaml`
-//! comes first and opens the document; the others follow by their names, and each adds its
-//! `paths` and the parts of its `components` to those before it.
+//! Text is joined and not values, so that what is served reads as it was written; short forms are
+//! written out. `openapi.yaml` comes first and opens the document; the others follow by their names, and
+//! each adds its `paths` and the parts of its `components` to those before it.
+
+#[path = "build/short_forms.rs"]
+mod short_forms;
 
 use std::{env, error::Error, fs, io, path::Path};
 
@@ -13,6 +16,7 @@ use std::{env, error::Error, fs, io, path::Path};
 )]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=api");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-env-changed={WRITES}");
     let mut files = Vec::new();
     for folder in ["api", "api/examples"] {
@@ -26,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for file in files {
         let text = fs::read_to_string(&file)?;
         joined.add(&text).map_err(|line| {
-            io::Error::other(format!("`{}`: no part has the line `{line}`", file.display()))
+            io::Error::other(format!("`{}`: the line `{line}` is not understood", file.display()))
         })?;
     }
     if env::var_os(WRITES).is_some() {
@@ -59,16 +63,22 @@ impl Joined {
     fn add(&mut self, text: &str) -> Result<(), String> {
         let mut section = Section::Opening;
         let opens = self.opening.is_empty();
+        let (mut tag, mut paths) = ("", String::new());
         for line in text.lines() {
             match (line, part(line)) {
+                _ if matches!(section, Section::Opening) && line.starts_with("tag: ") => {
+                    tag = line.trim_start_matches("tag: ");
+                }
                 ("paths:", _) => section = Section::Paths,
                 ("components:", _) => section = Section::Components,
                 (_, Some(name)) if matches!(section, Section::Components | Section::Part(_)) => {
                     section = Section::Part(self.part(name));
                 }
+                _ if matches!(section, Section::Paths) => paths.extend([line, "\n"]),
                 _ => self.line(&section, line, opens)?,
             }
         }
+        self.paths += &short_forms::written_out(&paths, tag)?;
         Ok(())
     }
 
@@ -77,14 +87,13 @@ impl Joined {
             // What a file says of itself is not served.
             Section::Opening if line.starts_with('#') => return Ok(()),
             Section::Opening if opens => &mut self.opening,
-            Section::Paths => &mut self.paths,
             Section::Part(index) => {
                 let part = self.parts.get_mut(*index);
                 &mut part.ok_or_else(|| line.to_owned())?.1
             }
-            Section::Opening | Section::Components => return Err(line.to_owned()),
+            Section::Opening | Section::Paths | Section::Components => return Err(line.to_owned()),
         };
-        buffer.push_str(line);
+        buffer.push_str(short_forms::list(line).as_deref().unwrap_or(line));
         buffer.push('\n');
         Ok(())
     }

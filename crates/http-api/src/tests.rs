@@ -37,3 +37,4 @@ mod waits;
 mod way_in;
 mod webhooks;
 mod witness;
+mod written_out;
