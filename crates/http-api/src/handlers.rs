@@ -6,6 +6,7 @@ pub(crate) mod approval_links;
 pub(crate) mod approvals;
 pub(crate) mod connectors;
 pub(crate) mod deeds;
+mod detached;
 pub(crate) mod events;
 pub(crate) mod figures;
 pub(crate) mod health;

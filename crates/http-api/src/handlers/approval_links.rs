@@ -12,7 +12,10 @@ use model::{ApprovalStatus, Assurance, MemberId, Role, State};
 use people::LinkedTo;
 use web::{ApiError, Call, Fields, Reply, see_other};
 
-use super::approvals::{address, eligible, enter};
+use super::{
+    approvals::{address, eligible},
+    detached::detached,
+};
 use crate::{
     access::Anyone,
     app::App,
@@ -62,7 +65,9 @@ async fn given(app: &App, token: &Secret<String>, beside: Fields) -> Answer {
     let hides = |error: JudgeError| {
         if matches!(error, JudgeError::NotFound) { JudgeError::Unauthenticated } else { error }
     };
-    let action = enter(app, judgement).await.map_err(hides)?.action;
+    let gate = app.gate.clone();
+    let judged = detached(async move { gate.judge(judgement).await }).await;
+    let action = judged.map_err(hides)?.action;
     let link = app.gate.link(&action, holder.member.id).ok_or(JudgeError::Unauthenticated)?;
     Ok(Reply::ok(&LinkView::of(&action, &holder.member, &link)))
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use deed::Vote;
-use gate::{Asked, Barring, JudgeError, Judged, Judgement, Question, Reference};
+use gate::{Asked, Barring, Judged, Judgement, Question, Reference};
 use ledger::{
     StoreDown,
     record::{Action, Member},
@@ -11,6 +11,7 @@ use ledger::{
 use model::{ActionId, Assurance, Timestamp, UserId};
 use web::{ApiError, Call, List, ListView, Reply, see_other};
 
+use super::detached::detached;
 use crate::{
     access::{ApprovalReader, Approver},
     app::App,
@@ -98,27 +99,14 @@ async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answ
         shown,
         note,
     };
-    let Judged { action, .. } = enter(&app, judgement).await?;
+    let gate = app.gate.clone();
+    let Judged { action, .. } = detached(async move { gate.judge(judgement).await }).await?;
     if call.is_form() {
         return Ok(see_other(&format!("/app/approvals/{approval}#asked"))?);
     }
-    let viewer = Viewer::of(&app, &ApprovalReader::Member(caller)).await?;
+    let viewer = Viewer::member(&app, &caller, address).await?;
     let barrings = viewer.barring(&app, std::slice::from_ref(&*action)).await?;
     Ok(Reply::ok(&ApprovalView::of(&action, viewer.viewing(&action, &barrings))))
-}
-
-/// Answers in a task of its own: a client that goes away must not take a released action with it
-/// between its turn and its run.
-pub(super) async fn enter(app: &App, judgement: Judgement) -> Result<Judged, JudgeError> {
-    let gate = app.gate.clone();
-    match tokio::spawn(async move { gate.judge(judgement).await }).await {
-        Ok(judged) => judged,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // Tasks are cancelled only when the whole process ends.
-            Err(_) => Err(ledger::LedgerError::InDoubt.into()),
-        },
-    }
 }
 
 /// The address of somebody by which rules may call them.
@@ -146,11 +134,22 @@ struct Person {
 
 impl Viewer {
     async fn of(app: &App, caller: &ApprovalReader) -> Result<Self, CallError> {
-        let is_agent = caller.only_agent().is_some();
-        let Some(approver) = caller.member() else { return Ok(Self { person: None, is_agent }) };
-        let member = app.admin.member_of(caller.org(), approver.user).await?;
+        let Some(approver) = caller.member() else {
+            return Ok(Self { person: None, is_agent: caller.only_agent().is_some() });
+        };
         let address = address(app, approver.user).await?;
-        Ok(Self { person: member.map(|member| Person { member, address }), is_agent })
+        Self::member(app, approver, address).await
+    }
+
+    /// A member with this address.
+    async fn member(
+        app: &App,
+        approver: &Approver,
+        address: Option<String>,
+    ) -> Result<Self, CallError> {
+        let member = app.admin.member_of(approver.seat.org, approver.user).await?;
+        let person = member.map(|member| Person { member, address });
+        Ok(Self { person, is_agent: false })
     }
 
     /// What keeps people from answering what these actions ask, beside what the questions say.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gate::{Running, Submission, SubmitError, Submitted};
+use gate::{Running, Submitted};
 use http::StatusCode;
 use ledger::record::Action;
 use model::{State, Status};
@@ -13,6 +13,7 @@ use super::{REPLAYED, YES};
 use crate::{
     access::AgentCaller,
     app::App,
+    handlers::detached::detached,
     live::wait::{Ended, Wait, WaitBounds, Waits},
     refusal::{Answer, CallError, Sent, refusal},
     wire::{action::ActionView, submission::SendRequest},
@@ -23,24 +24,11 @@ pub(crate) async fn send(app: Arc<App>, caller: AgentCaller, call: Call) -> Answ
     let AgentCaller(key) = caller;
     let SendRequest { submission, wait } = SendRequest::read(&call, &key)?;
     let deadline = Instant::now() + wait.unwrap_or(app.wait_timeout);
-    match submit(&app, submission).await? {
+    let gate = app.gate.clone();
+    match detached(async move { gate.submit(submission).await }).await? {
         Submitted::Decided(action) => Ok(answer(&app, &action, Sent::First)?),
         Submitted::Running(running) => finished(&app, running, deadline).await,
         Submitted::Replayed(action) => replayed(&app, action, deadline).await,
-    }
-}
-
-/// Submits in a task of its own: a client that goes away must not take a permitted action with
-/// it between its turn and its run.
-async fn submit(app: &App, submission: Submission) -> Result<Submitted, SubmitError> {
-    let gate = app.gate.clone();
-    match tokio::spawn(async move { gate.submit(submission).await }).await {
-        Ok(submitted) => submitted,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // Tasks are cancelled only when the whole process ends.
-            Err(_) => Err(ledger::LedgerError::InDoubt.into()),
-        },
     }
 }
 
