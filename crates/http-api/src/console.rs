@@ -11,6 +11,7 @@ pub(crate) mod refused;
 pub(crate) mod rooms;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
+pub(crate) mod views;
 pub(crate) mod webhooks;
 
 use std::{
@@ -33,6 +34,7 @@ use crate::{
     handlers::{approvals as questions, org, sessions},
     refusal::{Answer, CallError},
 };
+use views::{Me, Page, Shell, Waiting};
 
 /// Every page, made when the first is asked for. Tests fill each, so that it cannot fail is seen.
 static PAGES: LazyLock<Result<Pages, String>> =
@@ -101,39 +103,40 @@ impl Visit {
         optional(self.read(read, params, query).await)
     }
 
-    /// The page of this template: what every page shows, and these members.
-    async fn page(&self, template: &str, place: &str, mut shown: Shown) -> Answer {
+    /// The page, in the shell of the Console.
+    async fn page<P: Page>(&self, place: &'static str, page: &P) -> Answer {
         let shell = self.shell(place).await?;
-        let own = shell.pointer("/me/email").and_then(Value::as_str).unwrap_or_default().to_owned();
-        shown.insert("shell".to_owned(), shell);
+        let own = shell.me.email.clone();
+        let mut shown = members::<P>(page)?;
+        shown.insert("shell".to_owned(), json!(shell));
         let people = self.people(&shown, &own).await?;
         shown.insert("people".to_owned(), people);
-        Ok(page(&self.app, template, Referrer::SameOrigin, &shown)?)
+        Ok(filled(&self.app, P::TEMPLATE, Referrer::SameOrigin, &shown)?)
     }
 
     /// What stands around every page: the place, the org, the person and what waits for them.
-    async fn shell(&self, place: &str) -> Result<Value, CallError> {
+    async fn shell(&self, place: &'static str) -> Result<Shell, CallError> {
         let (session, seat) = (&self.visitor.person.session, &self.visitor.seat);
         let address = sessions::address(&self.app, &self.visitor.person).await?;
         let org = self.read((VIEWERS, org::show), &[], NO_QUERY).await?;
         let listed = (COUNTED, crate::wire::approvals::LIST);
         let waiting = self.read((APPROVAL_READERS, questions::list), &[], listed).await?;
         let count = waiting.get("data").and_then(Value::as_array).map_or(0, Vec::len);
-        let more = waiting.get("has_more");
-        Ok(json!({
-            "place": place,
-            "org": org,
-            "me": {
-                "email": address.as_str(),
-                "user": session.user,
-                "member": seat.member,
-                "role": seat.role,
-                "can_approve": seat.can_approve,
-                "is_fresh": session.is_fresh,
+        let more = waiting.get("has_more") == Some(&Value::Bool(true));
+        Ok(Shell {
+            place,
+            org,
+            me: Me {
+                email: address.as_str().to_owned(),
+                user: session.user,
+                member: seat.member,
+                role: seat.role,
+                can_approve: seat.can_approve,
+                is_fresh: session.is_fresh,
             },
-            "waiting": { "count": count, "more": more },
-            "csrf": self.csrf()?,
-        }))
+            waiting: Waiting { count, more },
+            csrf: self.csrf()?,
+        })
     }
 
     fn csrf(&self) -> Result<String, ApiError> {
@@ -190,9 +193,13 @@ fn optional(answer: Result<Value, CallError>) -> Result<Value, CallError> {
 /// What a page shows, by the names that its template has for it.
 type Shown = Map<String, Value>;
 
-/// These members of a page.
-fn shown<const N: usize>(members: [(&str, Value); N]) -> Shown {
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+/// The members of a page.
+fn members<P: Page>(page: &P) -> Result<Shown, ApiError> {
+    match serde_json::to_value(page) {
+        Ok(Value::Object(members)) => Ok(members),
+        // Every page is a struct of parts that have a form.
+        Ok(_) | Err(_) => Err(ApiError::internal()),
+    }
 }
 
 /// A text of an answer, where it has one of this name.
@@ -214,8 +221,13 @@ enum Referrer {
     Nobody,
 }
 
-/// A page of what this template shows.
-fn page(app: &App, template: &str, referrer: Referrer, shown: &Shown) -> Result<Reply, ApiError> {
+/// A page that stands by itself.
+fn page<P: Page>(app: &App, referrer: Referrer, page: &P) -> Result<Reply, ApiError> {
+    filled(app, P::TEMPLATE, referrer, &members(page)?)
+}
+
+/// The template, filled with what it shows.
+fn filled(app: &App, template: &str, referrer: Referrer, shown: &Shown) -> Result<Reply, ApiError> {
     let html = PAGES.as_ref().map_err(Clone::clone).and_then(|pages| {
         let filled = pages.fill((area(template), template), app.clock.now(), shown);
         filled.map_err(|error| model::causes(&error))

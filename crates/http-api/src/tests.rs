@@ -30,6 +30,7 @@ mod shapes;
 mod sign_in;
 mod stops;
 mod system;
+mod templates;
 mod texts;
 mod traffic;
 mod verdicts;

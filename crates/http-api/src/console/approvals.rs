@@ -10,7 +10,8 @@ use web::{ApiError, Call, Param};
 use super::{
     Referrer, Visit,
     lists::{Wanted, left_out},
-    page, parameter, shown, text,
+    page, parameter, text,
+    views::{ApprovalsPage, LeftOut, LinkPage},
 };
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Anyone, Visitor},
@@ -82,14 +83,9 @@ async fn room(visit: &Visit, open: Option<&str>) -> Answer {
         found.filters.insert("status".to_owned(), status.into());
     }
     found.unread.extend(unread);
-    let mut all = found.shown();
-    all.extend(shown([
-        ("view", view.into()),
-        ("open", question),
-        ("action", action),
-        ("problem", visit.asked("problem").into()),
-    ]));
-    visit.page("app/approvals.html", "approvals", all).await
+    let (listed, problem) = (found.listed(), visit.asked("problem"));
+    let shown = ApprovalsPage { listed, view, open: question, action, problem };
+    visit.page("approvals", &shown).await
 }
 
 /// The view that is asked for, if there is one of that name; of a question that is settled the
@@ -97,7 +93,7 @@ async fn room(visit: &Visit, open: Option<&str>) -> Answer {
 fn view(
     visit: &Visit,
     open: &Value,
-    unread: &mut Vec<Value>,
+    unread: &mut Vec<LeftOut>,
 ) -> (&'static str, &'static str, &'static str) {
     let may_decide = open.get("may_decide").is_some_and(|may| *may == json!(true));
     let [mine, waiting, decided] = VIEWS;
@@ -136,13 +132,8 @@ pub(crate) async fn linked(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         }
     };
     let people = approval_links::people(&app, &secret, &deciders(&link)).await?;
-    let shown = shown([
-        ("link", link),
-        ("people", json!(people)),
-        ("token", token.into()),
-        ("problem", problem.into()),
-    ]);
-    Ok(page(&app, "approve.html", Referrer::Nobody, &shown)?)
+    let shown = LinkPage { link, people, token: &token, problem };
+    Ok(page(&app, Referrer::Nobody, &shown)?)
 }
 
 /// The members who answered what a link asks.

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use web::{Call, Param};
 
-use super::{NO_QUERY, Visit, rooms::listed_with, shown, text};
+use super::{
+    NO_QUERY, Visit,
+    rooms::listed_with,
+    text,
+    views::{ConnectorPage, ConnectorsPage},
+};
 use crate::{
     access::{VIEWERS, Visitor},
     app::App,
@@ -22,12 +27,11 @@ pub(crate) async fn list(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
     let of_form = ["type"];
     let list = (VIEWERS, connectors::list);
-    let mut shown = listed_with(&visit, list, (connectors::LIST, &of_form)).await?;
+    let listed = listed_with(&visit, list, (connectors::LIST, &of_form)).await?;
     let types = visit.read((VIEWERS, connectors::types), &[], NO_QUERY).await?;
     let made_of = visit.asked("type").and_then(|asked| named(&types, asked)).cloned();
-    shown.insert("made_of".to_owned(), made_of.unwrap_or_default());
-    shown.insert("types".to_owned(), types);
-    visit.page("app/connectors.html", "connectors", shown).await
+    let shown = ConnectorsPage { listed, made_of: made_of.unwrap_or_default(), types };
+    visit.page("connectors", &shown).await
 }
 
 /// `GET /app/connectors/{id}`
@@ -42,14 +46,8 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let witness = visit.read((VIEWERS, connectors::witness), &params, NO_QUERY).await?;
     let types = visit.read((VIEWERS, connectors::types), &[], NO_QUERY).await?;
     let of = text(&it, "type").and_then(|asked| named(&types, asked)).cloned();
-    let shown = shown([
-        ("it", it),
-        ("tools", tools),
-        ("setup", setup),
-        ("witness", witness),
-        ("type", of.unwrap_or_default()),
-    ]);
-    visit.page("app/connector.html", "connectors", shown).await
+    let shown = ConnectorPage { it, tools, setup, witness, kind: of.unwrap_or_default() };
+    visit.page("connectors", &shown).await
 }
 
 /// The type of this name among those that there are.

@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use web::{ApiError, Call, Param, codes};
 
-use super::{Params, Shown, Visit, parameter, shown};
+use super::{
+    Params, Shown, Visit, parameter,
+    views::{LeftOut, Listed},
+};
 use crate::{
     access::Access,
     app::App,
@@ -32,27 +35,22 @@ pub(super) struct Found {
     /// What the address asks for, as the fields of a form keep it.
     pub(super) filters: Shown,
     /// What of that could not be read, and why.
-    pub(super) unread: Vec<Value>,
+    pub(super) unread: Vec<LeftOut>,
 }
 
 impl Found {
     /// What rooms with filters show of it.
-    pub(super) fn shown(self) -> Shown {
+    pub(super) fn listed(self) -> Listed {
         let Self { list, filters, unread } = self;
         let again =
             filters.iter().map(|(name, value)| parameter(name, value.as_str().unwrap_or_default()));
-        let again: String = again.collect();
-        shown([
-            ("list", list),
-            ("filters", Value::Object(filters)),
-            ("query", again.into()),
-            ("unread", unread.into()),
-        ])
+        let query = again.collect();
+        Listed { list, filters, query, unread }
     }
 
     /// Whether the parameter of this name was left out.
     pub(super) fn lacks(&self, name: &str) -> bool {
-        self.unread.iter().any(|one| super::text(one, "name") == Some(name))
+        self.unread.iter().any(|one| one.name == name)
     }
 }
 
@@ -93,6 +91,6 @@ impl Visit {
 }
 
 /// What the reader of a page is told of a parameter that it does without.
-pub(super) fn left_out(name: &str, why: &str) -> Value {
-    json!({ "name": name, "why": why })
+pub(super) fn left_out(name: &str, why: &str) -> LeftOut {
+    LeftOut { name: name.to_owned(), why: why.to_owned() }
 }

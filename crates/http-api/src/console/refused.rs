@@ -1,9 +1,11 @@
 //! Refusals, where whoever waits for the answer waits for a page.
 
-use serde_json::json;
 use web::{ApiError, Refused, Reply, codes, see_other};
 
-use super::{Referrer, page, shown};
+use super::{
+    Referrer, page,
+    views::{Onward, RefusedPage},
+};
 use crate::{app::App, catalogue::changes, wire::next::orgs_page};
 
 /// What stands in front of every page of the Console.
@@ -70,14 +72,14 @@ fn told(app: &App, error: &ApiError, refused: &Refused<'_>) -> Option<Reply> {
     let is_inside = refused.uri.path().starts_with(CONSOLE);
     let (href, word) =
         if is_inside { ("/app", "To the Console") } else { ("/login", "To the sign-in") };
-    let shown = shown([
-        ("title", title.into()),
-        ("sentence", error.message().into()),
-        ("code", error.code().as_str().into()),
-        ("request", refused.id.to_string().into()),
-        ("on", json!({ "href": href, "word": word })),
-    ]);
-    let mut reply = page(app, "refused.html", Referrer::SameOrigin, &shown).ok()?;
+    let shown = RefusedPage {
+        title,
+        sentence: error.message(),
+        code: error.code().as_str(),
+        request: refused.id.to_string(),
+        on: Onward { href, word },
+    };
+    let mut reply = page(app, Referrer::SameOrigin, &shown).ok()?;
     reply.status = status;
     Some(reply)
 }

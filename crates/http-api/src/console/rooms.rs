@@ -6,9 +6,13 @@ use serde_json::{Value, json};
 use web::{Call, Param, see_other};
 
 use super::{
-    NO_QUERY, Shown, Visit,
+    NO_QUERY, Visit,
     lists::{Found, Wanted},
-    optional, shown, text,
+    optional, text,
+    views::{
+        ActionPage, ActionsPage, AgentPage, AgentStopPage, AgentsPage, Begun, DeedPage, LedgerPage,
+        Listed, MorePage, OverviewPage, PoliciesPage, PolicyPage, StopPage,
+    },
 };
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS, Visitor},
@@ -41,44 +45,38 @@ pub(crate) async fn overview(app: Arc<App>, caller: Visitor, call: Call) -> Answ
     let checks = visit.read((VIEWERS, ledger::checks), &[], ("limit=5", ledger::CHECKS)).await?;
     let has_acted =
         found.list.get("agents").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    let begun = if has_acted { Value::Null } else { begun(&visit).await? };
-    let shown = shown([
-        ("window", window.into()),
-        ("it", found.list),
-        ("unread", found.unread.into()),
-        ("head", head),
-        ("checks", checks),
-        ("begun", begun),
-        ("origin", visit.app.sign_in.site.origin().into()),
-    ]);
-    visit.page("app/overview.html", "overview", shown).await
+    let begun = if has_acted { None } else { Some(begun(&visit).await?) };
+    let origin = visit.app.sign_in.site.origin();
+    let (it, unread) = (found.list, found.unread);
+    let shown = OverviewPage { window, it, unread, head, checks, begun, origin };
+    visit.page("overview", &shown).await
 }
 
 /// What there is already of what the first call takes: a connector, and an agent that may have a key,
 /// as the service's own may not.
-async fn begun(visit: &Visit) -> Result<Value, CallError> {
+async fn begun(visit: &Visit) -> Result<Begun, CallError> {
     let newest = ("limit=1", connectors::LIST);
     let connectors = visit.read((VIEWERS, connectors::list), &[], newest).await?;
     let agents = visit.read((VIEWERS, agents::list), &[], ("limit=20", agents::LIST)).await?;
     let rows =
         |list: &Value| list.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
     let is_own = |agent: &Value| agent.get("system") == Some(&Value::Bool(true));
-    Ok(json!({
-        "connector": rows(&connectors).first(),
-        "agent": rows(&agents).iter().find(|agent| !is_own(agent)),
-    }))
+    Ok(Begun {
+        connector: rows(&connectors).first().cloned().unwrap_or_default(),
+        agent: rows(&agents).iter().find(|agent| !is_own(agent)).cloned().unwrap_or_default(),
+    })
 }
 
 /// `GET /app/more`
 pub(crate) async fn more(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
-    Visit::new(app, caller, call).page("app/more.html", "more", shown([])).await
+    Visit::new(app, caller, call).page("more", &MorePage {}).await
 }
 
 /// `GET /app/actions`
 pub(crate) async fn actions(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let shown = listed(&visit, (ACTION_READERS, read::list), filter::LIST).await?;
-    visit.page("app/actions.html", "actions", shown).await
+    let listed = listed(&visit, (ACTION_READERS, read::list), filter::LIST).await?;
+    visit.page("actions", &ActionsPage { listed }).await
 }
 
 /// `GET /app/actions/{id}`
@@ -99,8 +97,7 @@ pub(crate) async fn action(app: Arc<App>, caller: Visitor, call: Call) -> Answer
         }
         None => Value::Null,
     };
-    let shown = shown([("it", it), ("deed", deed), ("approval", approval)]);
-    visit.page("app/action.html", "actions", shown).await
+    visit.page("actions", &ActionPage { it, deed, approval }).await
 }
 
 /// What people were asked about an action.
@@ -111,8 +108,8 @@ fn approval_of(action: &Value) -> Option<&str> {
 /// `GET /app/agents`
 pub(crate) async fn agents(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let shown = listed(&visit, (VIEWERS, agents::list), agents::LIST).await?;
-    visit.page("app/agents.html", "agents", shown).await
+    let listed = listed(&visit, (VIEWERS, agents::list), agents::LIST).await?;
+    visit.page("agents", &AgentsPage { listed }).await
 }
 
 /// `GET /app/agents/{id}`
@@ -123,8 +120,7 @@ pub(crate) async fn agent(app: Arc<App>, caller: Visitor, call: Call) -> Answer 
     let keys =
         visit.read_if((VIEWERS, keys::list), &[("id", &id)], ("limit=50", keys::LIST)).await?;
     let actions = calls_of(&visit, &id, "").await?;
-    let shown = shown([("it", it), ("keys", keys), ("actions", actions)]);
-    visit.page("app/agent.html", "agents", shown).await
+    visit.page("agents", &AgentPage { it, keys, actions }).await
 }
 
 /// `GET /app/agents/{id}/stop`
@@ -134,8 +130,7 @@ pub(crate) async fn agent_stop(app: Arc<App>, caller: Visitor, call: Call) -> An
     let it = visit.read((VIEWERS, agents::show), &[("id", &id)], NO_QUERY).await?;
     let running = calls_of(&visit, &id, UNDER_WAY).await?;
     let pending = calls_of(&visit, &id, "pending_approval").await?;
-    let shown = shown([("it", it), ("running", running), ("pending", pending)]);
-    visit.page("app/agent_stop.html", "agents", shown).await
+    visit.page("agents", &AgentStopPage { it, running, pending }).await
 }
 
 /// The newest calls of an agent in these states, of which `""` is all.
@@ -152,17 +147,15 @@ pub(crate) async fn stop(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let list = (ACTION_READERS, read::list);
     let running = visit.read(list, &[], (&of(UNDER_WAY), filter::LIST)).await?;
     let pending = visit.read(list, &[], (&of("pending_approval"), filter::LIST)).await?;
-    let shown = shown([("running", running), ("pending", pending)]);
-    visit.page("app/stop.html", "stop", shown).await
+    visit.page("stop", &StopPage { running, pending }).await
 }
 
 /// `GET /app/policies`
 pub(crate) async fn policies(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let mut shown = listed(&visit, (VIEWERS, policies::list), policies::LIST).await?;
+    let listed = listed(&visit, (VIEWERS, policies::list), policies::LIST).await?;
     let active = visit.read((VIEWERS, policies::activation::active), &[], NO_QUERY).await?;
-    shown.insert("active".to_owned(), active);
-    visit.page("app/policies.html", "policies", shown).await
+    visit.page("policies", &PoliciesPage { listed, active }).await
 }
 
 /// `GET /app/policies/{id}`
@@ -204,29 +197,19 @@ pub(crate) async fn policy(app: Arc<App>, caller: Visitor, call: Call) -> Answer
     };
     let active = visit.read((VIEWERS, policies::activation::active), &[], NO_QUERY).await?;
     let tests = visit.read((VIEWERS, policies::versions::tests), &[("id", &id)], NO_QUERY).await?;
-    let shown = shown([
-        ("tab", visit.asked("tab").unwrap_or("source").into()),
-        ("it", it),
-        ("versions", versions),
-        ("unread", unread.into()),
-        ("version", version),
-        ("lint", lint),
-        ("compare", compare),
-        ("active", active),
-        ("tests", tests),
-    ]);
-    visit.page("app/policy.html", "policies", shown).await
+    let tab = visit.asked("tab").unwrap_or("source");
+    let shown = PolicyPage { tab, it, versions, unread, version, lint, compare, active, tests };
+    visit.page("policies", &shown).await
 }
 
 /// `GET /app/ledger`
 pub(crate) async fn ledger(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let mut shown = listed(&visit, (ACTION_READERS, ledger::search), ENTRIES).await?;
-    shown.insert("head".to_owned(), visit.read((VIEWERS, ledger::head), &[], NO_QUERY).await?);
+    let listed = listed(&visit, (ACTION_READERS, ledger::search), ENTRIES).await?;
+    let head = visit.read((VIEWERS, ledger::head), &[], NO_QUERY).await?;
     let newest = ("limit=5", ledger::CHECKS);
     let checks = visit.read((VIEWERS, ledger::checks), &[], newest).await?;
-    shown.insert("checks".to_owned(), checks);
-    visit.page("app/ledger.html", "ledger", shown).await
+    visit.page("ledger", &LedgerPage { listed, head, checks }).await
 }
 
 /// `GET /app/deeds/{id}`
@@ -234,7 +217,7 @@ pub(crate) async fn deed(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
     let id: String = visit.call.param("id")?;
     let it = visit.read((ACTION_READERS, deeds::show), &[("id", &id)], NO_QUERY).await?;
-    visit.page("app/deed.html", "ledger", shown([("it", it)])).await
+    visit.page("ledger", &DeedPage { it }).await
 }
 
 /// `GET /app/go`
@@ -277,7 +260,7 @@ async fn listed<C, H, F>(
     visit: &Visit,
     read: (Access<C>, H),
     takes: &'static [Param],
-) -> Result<Shown, CallError>
+) -> Result<Listed, CallError>
 where
     H: Fn(Arc<App>, C, Call) -> F,
     F: Future<Output = Answer>,
@@ -290,11 +273,11 @@ pub(super) async fn listed_with<C, H, F>(
     visit: &Visit,
     read: (Access<C>, H),
     (takes, more): (&'static [Param], &[&'static str]),
-) -> Result<Shown, CallError>
+) -> Result<Listed, CallError>
 where
     H: Fn(Arc<App>, C, Call) -> F,
     F: Future<Output = Answer>,
 {
     let wanted = Wanted { path: &[], takes, beside: more, anyway: "" };
-    Ok(visit.list(read, wanted).await?.shown())
+    Ok(visit.list(read, wanted).await?.listed())
 }

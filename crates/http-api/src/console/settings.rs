@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use web::{ApiError, Call};
 
-use super::{NO_QUERY, Visit, shown};
+use super::{NO_QUERY, Visit, views::SettingsPage};
 use crate::{
     access::{ADMIN_READERS, OWNERS, SIGNED_IN, VIEWERS, Visitor},
     app::App,
@@ -50,14 +50,7 @@ async fn room(visit: Visit, tab: &str) -> Answer {
         }
         _ => {}
     }
-    let shown = shown([
-        ("tab", tab.into()),
-        ("org", org),
-        ("me", me),
-        ("members", people),
-        ("invites", asked),
-        ("keys", keys),
-        ("sessions", open),
-    ]);
-    visit.page("app/settings.html", "settings", shown).await
+    let shown =
+        SettingsPage { tab, org, me, members: people, invites: asked, keys, sessions: open };
+    visit.page("settings", &shown).await
 }

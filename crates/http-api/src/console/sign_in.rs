@@ -5,10 +5,12 @@ use std::sync::Arc;
 use crypto::Secret;
 use model::ChallengeId;
 use people::{Address, Opens};
-use serde_json::{Value, json};
 use web::{ApiError, Call, Cookie, Param, see_other};
 
-use super::{Referrer, Shown, page, shown};
+use super::{
+    Referrer, page,
+    views::{self, AgainPage, ConfirmPage, LoginPage, OrgsPage, Outside, Signed},
+};
 use crate::{
     access::{Anyone, Person},
     app::App,
@@ -48,7 +50,7 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     };
     let joins = next.as_deref().and_then(JoinPage::of);
     let problem = problem(&call);
-    if let Some(next) = next.as_ref().filter(|_| problem.is_null())
+    if let Some(next) = next.as_ref().filter(|_| problem.is_none())
         && let Some(address) = sessions::already(&app, &call).await?
         && email.as_ref().is_none_or(|email| *email == address)
     {
@@ -58,14 +60,9 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         Some(page) => org_of(&app, &page.invite).await?,
         None => None,
     };
-    let shown = shown([
-        ("email", email.as_ref().map(Address::as_str).into()),
-        ("next", next.into()),
-        ("joins", joins.into()),
-        ("mail", mail(&app).into()),
-        ("problem", problem),
-    ]);
-    let reply = page(&app, "auth/login.html", Referrer::Nobody, &shown)?;
+    let email = email.as_ref().map(Address::as_str);
+    let shown = LoginPage { email, next: next.as_deref(), joins, mail: mail(&app), problem };
+    let reply = page(&app, Referrer::Nobody, &shown)?;
     Ok(handlers::of_known_browser(&app, &call, reply)?)
 }
 
@@ -119,13 +116,8 @@ fn carried_on(call: &Call) -> String {
 /// Opening a link does nothing: programs that look at mails open them, too.
 pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let (step, proof) = step(&app, &call).await?;
-    let shown = shown([
-        ("step", step.into()),
-        ("proof", proof.into()),
-        ("mail", mail(&app).into()),
-        ("problem", problem(&call)),
-    ]);
-    Ok(page(&app, "auth/confirm.html", Referrer::Nobody, &shown)?)
+    let shown = ConfirmPage { step, proof, mail: mail(&app), problem: problem(&call) };
+    Ok(page(&app, Referrer::Nobody, &shown)?)
 }
 
 /// How far somebody is, and what they go on with: the link's token, its code or the challenge.
@@ -147,10 +139,10 @@ async fn step(app: &App, call: &Call) -> Result<(&'static str, Option<String>), 
 
 /// `GET /app/orgs`
 pub(crate) async fn orgs(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let mut shown = person(&app, &caller, &call).await?;
-    shown.insert("orgs".to_owned(), json!(sessions::orgs(&app, caller.session.user).await?));
-    shown.insert("next".to_owned(), next_in(&call.query).into());
-    Ok(page(&app, "auth/orgs.html", Referrer::SameOrigin, &shown)?)
+    let outside = outside(&app, &caller, &call).await?;
+    let orgs = sessions::orgs(&app, caller.session.user).await?;
+    let shown = OrgsPage { outside, orgs, next: next_in(&call.query), problem: problem(&call) };
+    Ok(page(&app, Referrer::SameOrigin, &shown)?)
 }
 
 /// `GET /app/join`
@@ -167,18 +159,16 @@ pub(crate) async fn join(app: Arc<App>, caller: Person, call: Call) -> Answer {
         let here = next.clone().unwrap_or_else(|| "/app".to_owned());
         return Ok(see_other(&if is_here { here } else { orgs_page(next.as_deref()) })?);
     }
-    let mut shown = person(&app, &caller, &call).await?;
-    shown.insert("invite".to_owned(), invite.into());
-    shown.insert("next".to_owned(), next.into());
-    Ok(page(&app, "auth/join.html", Referrer::SameOrigin, &shown)?)
+    let outside = outside(&app, &caller, &call).await?;
+    let shown = views::JoinPage { outside, invite, next, problem: problem(&call) };
+    Ok(page(&app, Referrer::SameOrigin, &shown)?)
 }
 
 /// `GET /app/again`
 pub(crate) async fn again(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let mut shown = person(&app, &caller, &call).await?;
+    let outside = outside(&app, &caller, &call).await?;
     let next = next_in(&call.query).unwrap_or_else(|| "/app".to_owned());
-    shown.insert("next".to_owned(), next.into());
-    let reply = page(&app, "auth/again.html", Referrer::SameOrigin, &shown)?;
+    let reply = page(&app, Referrer::SameOrigin, &AgainPage { outside, next })?;
     Ok(handlers::of_known_browser(&app, &call, reply)?)
 }
 
@@ -191,19 +181,15 @@ pub(crate) async fn sign_out(app: Arc<App>, caller: Person, call: Call) -> Answe
 }
 
 /// Who is signed in, on a page that stands outside every org.
-async fn person(app: &App, caller: &Person, call: &Call) -> Result<Shown, CallError> {
+async fn outside(app: &App, caller: &Person, call: &Call) -> Result<Outside, CallError> {
     let address = sessions::address(app, caller).await?;
     let csrf = app.sign_in.people.csrf(sessions::token(call)?);
-    Ok(shown([
-        ("me", json!({ "email": address.as_str() })),
-        ("csrf", csrf.expose().as_str().into()),
-        ("problem", problem(call)),
-    ]))
+    Ok(Outside { me: Signed { email: address.as_str().to_owned() }, csrf: csrf.expose().clone() })
 }
 
 /// What went wrong with what was sent last, as its answer led here.
-fn problem(call: &Call) -> Value {
-    call.query.text("problem").into()
+fn problem(call: &Call) -> Option<&str> {
+    call.query.text("problem")
 }
 
 fn is_token(text: &str) -> bool {

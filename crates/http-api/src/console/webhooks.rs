@@ -3,10 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::EventType;
-use serde_json::{Value, json};
+use serde_json::Value;
 use web::{Call, Param};
 
-use super::{NO_QUERY, Visit, lists::Wanted, shown, text};
+use super::{
+    NO_QUERY, Visit,
+    lists::Wanted,
+    text,
+    views::{WebhookPage, WebhooksPage},
+};
 use crate::{
     access::{VIEWERS, Visitor},
     app::App,
@@ -22,8 +27,7 @@ pub(crate) const ROOM: &[Param] =
 pub(crate) async fn list(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
     let list = visit.read((VIEWERS, webhooks::list), &[], NO_QUERY).await?;
-    let shown = shown([("list", list), ("families", families())]);
-    visit.page("app/webhooks.html", "webhooks", shown).await
+    visit.page("webhooks", &WebhooksPage { list, families: families() }).await
 }
 
 /// `GET /app/webhooks/{id}`
@@ -45,24 +49,24 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     };
     // What another endpoint was sent is on that one's page.
     let is_of_it = text(&open, "webhook_endpoint") == text(&it, "id");
-    let shown = shown([
-        ("status", status.into()),
-        ("asked", asked.into()),
-        ("open", if is_of_it { open } else { Value::Null }),
-        ("it", it),
-        ("list", found.list),
-        ("unread", found.unread.into()),
-        ("families", families()),
-    ]);
-    visit.page("app/webhook.html", "webhooks", shown).await
+    let shown = WebhookPage {
+        it,
+        list: found.list,
+        unread: found.unread,
+        status,
+        asked,
+        open: if is_of_it { open } else { Value::Null },
+        families: families(),
+    };
+    visit.page("webhooks", &shown).await
 }
 
 /// Every type of event, by its family.
-fn families() -> Value {
-    let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+fn families() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut families: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for kind in EventType::ALL {
         let family = kind.as_str().split_once('.').map_or(kind.as_str(), |(family, _)| family);
         families.entry(family).or_default().push(kind.as_str());
     }
-    json!(families)
+    families
 }
