@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks, over every text file of the
 //! checkout. Also runs as a test, so that `cargo test` alone finds a break.
 
+mod decisions;
 mod literals;
 mod project;
 mod rust;
@@ -23,7 +24,7 @@ const RULES: [fn(&Tree) -> Vec<String>; 11] = [
     project::packages_take_the_lints,
     project::migrations_are_listed,
     project::architecture_names_what_exists,
-    project::decisions_are_numbered_once,
+    decisions::decisions_are_numbered_once,
     project::dependencies_are_explained,
     project::the_project_speaks_of_itself,
 ];

@@ -1,6 +1,6 @@
 //! The rules about the project's other files: manifests, migrations and pages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::tree::{File, Tree};
 
@@ -47,22 +47,6 @@ pub(crate) fn architecture_names_what_exists(tree: &Tree) -> Vec<String> {
         let gone = if is_path(tree, name) { !exists(tree, name) } else { !is_known(&known, name) };
         if gone {
             found.push(format!("{ARCHITECTURE}:{number}: `{name}` is not there"));
-        }
-    }
-    found
-}
-
-/// No two decisions have one number.
-pub(crate) fn decisions_are_numbered_once(tree: &Tree) -> Vec<String> {
-    let mut numbers: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut found = Vec::new();
-    for file in tree.under("docs/decisions") {
-        let stem = file.folder_and_stem().1;
-        let Some((number, _)) = stem.split_once('-').filter(|(number, _)| is_number(number)) else {
-            continue;
-        };
-        if let Some(other) = numbers.insert(number, &file.path) {
-            found.push(format!("{}: has the number of {other}; take the next", file.path));
         }
     }
     found
@@ -144,8 +128,4 @@ fn words_of_rust(tree: &Tree) -> BTreeSet<&str> {
 
 fn is_word_character(character: char) -> bool {
     character == '_' || character.is_ascii_alphanumeric()
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|character| character.is_ascii_digit())
 }

@@ -125,7 +125,7 @@ fn two_decisions_with_one_number_are_found() {
         ("docs/decisions/0001-b.md", ""),
         ("docs/decisions/dependencies.md", ""),
     ]);
-    assert_eq!(project::decisions_are_numbered_once(&tree).len(), 1);
+    assert_eq!(decisions::decisions_are_numbered_once(&tree).len(), 1);
 }
 
 #[test]
