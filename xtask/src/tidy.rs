@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 pub(crate) use tree::{File, Tree};
 
 /// Every rule: returns a line, beginning with the path, for each place that breaks it.
-const RULES: [fn(&Tree) -> Vec<String>; 11] = [
+const RULES: [fn(&Tree) -> Vec<String>; 13] = [
     rust::files_open_with_what_they_are,
     rust::files_stay_short,
     rust::nothing_is_left_undone,
@@ -25,6 +25,8 @@ const RULES: [fn(&Tree) -> Vec<String>; 11] = [
     project::migrations_are_listed,
     project::architecture_names_what_exists,
     decisions::decisions_are_numbered_once,
+    decisions::decisions_are_listed,
+    decisions::paragraphs_of_decisions_are_short,
     project::dependencies_are_explained,
     project::the_project_speaks_of_itself,
 ];

@@ -128,6 +128,98 @@ fn two_decisions_with_one_number_are_found() {
     assert_eq!(decisions::decisions_are_numbered_once(&tree).len(), 1);
 }
 
+/// What the rule finds in a list of these rows, beside the pages 1, 2 and 10 and the other files.
+fn in_list(rows: &str) -> Vec<String> {
+    let list = format!("# Decisions\n\n| Number | Decision | Status |\n|---|---|---|\n{rows}");
+    decisions::decisions_are_listed(&Tree::of(&[
+        ("docs/decisions/0001-a.md", ""),
+        ("docs/decisions/0002-b.md", ""),
+        ("docs/decisions/0010-c.md", ""),
+        ("docs/decisions/README.md", &list),
+        ("docs/decisions/dependencies.md", ""),
+        ("docs/decisions/picture.svg", ""),
+    ]))
+}
+
+const A: &str = "| [1](0001-a.md) | It is so. | accepted |\n";
+const B: &str = "| [2](0002-b.md) | It is so. | superseded in part by 10 |\n";
+const C: &str = "| [10](0010-c.md) | It is so. | accepted |\n";
+
+#[test]
+fn a_whole_list_of_decisions_passes() {
+    assert!(in_list(&[A, B, C].concat()).is_empty());
+}
+
+#[test]
+fn a_decision_without_a_row_is_found() {
+    let mention = "\nSee [2](0002-b.md).\n";
+    let row = "docs/decisions/0002-b.md: add its row to docs/decisions/README.md";
+    assert_eq!(in_list(&[A, C, mention].concat()), [row]);
+    let without_a_list = Tree::of(&[("docs/decisions/0001-a.md", "")]);
+    assert_eq!(decisions::decisions_are_listed(&without_a_list).len(), 1);
+}
+
+#[test]
+fn a_row_without_a_page_is_found() {
+    let gone = "| [11](0011-d.md) | It was so. | accepted |\n";
+    let found = in_list(&[A, B, C, gone].concat());
+    assert_eq!(found, ["docs/decisions/README.md:8: there is no page `0011-d.md`"]);
+}
+
+#[test]
+fn a_row_with_the_number_of_another_page_is_found() {
+    let found = in_list(&[A, "| [3](0002-b.md) | It is so. | accepted |\n", C].concat());
+    assert_eq!(found, ["docs/decisions/README.md:6: `0002-b.md` has another number than 3"]);
+}
+
+#[test]
+fn a_row_out_of_order_or_twice_is_found() {
+    let rule = "one row each, by number";
+    let behind = format!("docs/decisions/README.md:7: `0002-b.md` comes after `0010-c.md`; {rule}");
+    assert_eq!(in_list(&[A, C, B].concat()), [behind]);
+    let twice = format!("docs/decisions/README.md:7: `0002-b.md` comes after `0002-b.md`; {rule}");
+    assert_eq!(in_list(&[A, B, B, C].concat()), [twice]);
+}
+
+/// The lines that the rule names in a decision of this text.
+fn long_passages(text: &str) -> Vec<String> {
+    let found =
+        in_file(decisions::paragraphs_of_decisions_are_short, "docs/decisions/0001-a.md", text);
+    found.iter().map(|line| line.split(':').nth(1).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_paragraph_of_too_many_words_is_found() {
+    let (most, rest) = ("word\n".repeat(60), "word ".repeat(40));
+    assert!(long_passages(&format!("# 1. A\n\n{most}{rest}")).is_empty());
+    assert_eq!(long_passages(&format!("# 1. A\n\n{most}{rest}word")), ["3"]);
+    assert!(long_passages(&format!("{most}\n{most}\n## B\n{most}")).is_empty());
+}
+
+#[test]
+fn an_item_of_too_many_words_is_found_with_all_that_belongs_to_it() {
+    let words = "word ".repeat(60);
+    for marker in ["-", "*", "12."] {
+        assert!(
+            long_passages(&format!("{words}\n{marker} {words}\n  {marker} {words}\n")).is_empty()
+        );
+        assert_eq!(long_passages(&format!("A:\n\n{marker} {words}\n  {words}\n")), ["3"]);
+    }
+    assert_eq!(long_passages(&format!("- {words}\n\n  {words}\n")), ["1"]);
+    assert!(long_passages(&format!("- {words}\n\n{words}\n")).is_empty());
+    assert_eq!(long_passages(&format!("*A* {words}\n*B* {words}\n")), ["1"]);
+}
+
+#[test]
+fn tables_code_and_other_pages_may_have_more_words() {
+    let words = "word ".repeat(101);
+    assert!(long_passages(&format!("| A |\n|---|\n| {words} |\n\n```\n{words}\n```\n")).is_empty());
+    assert_eq!(long_passages(&format!("```\n```\n{words}\n")), ["3"]);
+    let rule = decisions::paragraphs_of_decisions_are_short;
+    assert!(in_file(rule, "docs/decisions/dependencies.md", &words).is_empty());
+    assert!(in_file(rule, "docs/run-it.md", &words).is_empty());
+}
+
 #[test]
 fn a_library_without_its_line_is_found() {
     let manifest = "[workspace]\n\n[workspace.dependencies]\nmodel = { path = \"crates/model\" }\n\
