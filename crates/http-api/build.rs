@@ -36,6 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if env::var_os(WRITES).is_some() {
         joined.begin_examples();
     }
+    let missing = short_forms::missing(&joined.text());
+    if !missing.is_empty() {
+        let message = format!("`components` has none of these: {}", missing.join(", "));
+        return Err(io::Error::other(message).into());
+    }
     let target = Path::new(&env::var("OUT_DIR")?).join("openapi.yaml");
     Ok(fs::write(target, joined.text())?)
 }
@@ -83,17 +88,20 @@ impl Joined {
     }
 
     fn line(&mut self, section: &Section, line: &str, opens: bool) -> Result<(), String> {
+        let mut is_schema = false;
         let buffer = match section {
             // What a file says of itself is not served.
             Section::Opening if line.starts_with('#') => return Ok(()),
             Section::Opening if opens => &mut self.opening,
             Section::Part(index) => {
-                let part = self.parts.get_mut(*index);
-                &mut part.ok_or_else(|| line.to_owned())?.1
+                let part = self.parts.get_mut(*index).ok_or_else(|| line.to_owned())?;
+                is_schema = part.0 == "schemas";
+                &mut part.1
             }
             Section::Opening | Section::Paths | Section::Components => return Err(line.to_owned()),
         };
-        buffer.push_str(short_forms::list(line).as_deref().unwrap_or(line));
+        let list = is_schema.then(|| short_forms::list(line)).flatten();
+        buffer.push_str(list.as_deref().unwrap_or(line));
         buffer.push('\n');
         Ok(())
     }

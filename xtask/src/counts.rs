@@ -1,5 +1,6 @@
 //! `cargo xtask counts`: the numbers by which a reviewer judges the code, over what `crates/*/src`
-//! builds into the product. Prints them and forbids nothing.
+//! builds into the product. Prints them and forbids nothing. Build scripts are not counted, and
+//! `--since` sees the files that git tracks.
 
 mod cfg;
 mod circles;

@@ -1,5 +1,5 @@
-//! Connectors that are asked what became of lost runs: one question at a time, and after no answer
-//! none for a while.
+//! The connectors that are asked what became of lost runs. Each is asked by one sweep at a time, and one
+//! that did not answer is left alone for a while.
 
 use std::{
     collections::HashMap,

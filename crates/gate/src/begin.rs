@@ -3,8 +3,8 @@
 mod asking;
 mod context;
 mod estimate;
-mod pending;
 mod record;
+mod undecided;
 
 use intent::Key;
 use ledger::{Entry, Needs, Request, Snapshot};
@@ -19,7 +19,7 @@ use crate::{
 };
 
 use asking::Wanted;
-pub(crate) use pending::PendingCall;
+pub(crate) use undecided::UndecidedCall;
 
 /// Why a turn recorded nothing.
 pub(crate) enum NotRecorded {
@@ -28,7 +28,7 @@ pub(crate) enum NotRecorded {
     /// The idempotency key names this action already.
     Repeat(ActionId),
     /// The call cannot be decided without this.
-    Lacks(Box<PendingCall>, Missing),
+    Lacks(Box<UndecidedCall>, Missing),
 }
 
 /// What must be fetched before a call can be decided. The org's other calls would wait for it inside
@@ -46,15 +46,15 @@ pub(crate) enum Missing {
 }
 
 /// Why a step ends the turn before anything is recorded.
-enum Ending {
+enum EarlyEnd {
     Rejected(Rejection),
     Repeat(ActionId),
     Lacks(Missing),
 }
 
-impl Ending {
+impl EarlyEnd {
     /// Hands the call back where something must be fetched for it.
-    fn of(self, call: &PendingCall) -> NotRecorded {
+    fn of(self, call: &UndecidedCall) -> NotRecorded {
         match self {
             Self::Rejected(rejection) => NotRecorded::Rejected(Box::new(rejection)),
             Self::Repeat(action) => NotRecorded::Repeat(action),
@@ -63,19 +63,19 @@ impl Ending {
     }
 }
 
-impl From<Rejection> for Ending {
+impl From<Rejection> for EarlyEnd {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(rejection)
     }
 }
 
-impl From<Missing> for Ending {
+impl From<Missing> for EarlyEnd {
     fn from(missing: Missing) -> Self {
         Self::Lacks(missing)
     }
 }
 
-impl Request for PendingCall {
+impl Request for UndecidedCall {
     type Answer = Result<AfterTurn, NotRecorded>;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
@@ -110,11 +110,11 @@ impl Request for PendingCall {
     }
 }
 
-impl PendingCall {
+impl UndecidedCall {
     /// Takes the steps of a decision. Their order gives nothing away: a repeat comes first, since it
     /// changes nothing; a key that is not valid learns nothing about the org; only then is there a
     /// decision, and it is recorded whatever it is.
-    fn verdict(&self, snapshot: &Snapshot) -> Result<Verdict, Ending> {
+    fn verdict(&self, snapshot: &Snapshot) -> Result<Verdict, EarlyEnd> {
         self.is_first(snapshot)?;
         self.has_intent_key(snapshot)?;
         self.is_admitted(snapshot)?;
@@ -125,12 +125,12 @@ impl PendingCall {
         Ok(verdict)
     }
 
-    fn is_first(&self, snapshot: &Snapshot) -> Result<(), Ending> {
+    fn is_first(&self, snapshot: &Snapshot) -> Result<(), EarlyEnd> {
         let key = self.idempotency_key.as_ref();
         match key.and_then(|key| snapshot.idempotency_key(self.agent(), key)) {
             None => Ok(()),
             Some(earlier) if earlier.fingerprint == self.fingerprint => {
-                Err(Ending::Repeat(earlier.action))
+                Err(EarlyEnd::Repeat(earlier.action))
             }
             Some(earlier) => Err(Rejection::DifferentRequest(earlier.action).into()),
         }

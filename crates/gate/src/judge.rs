@@ -143,7 +143,7 @@ impl Gate {
         let found = self.approval(org, judgement.approval).await?;
         let judge = self.prepared(judgement, found.ok_or(JudgeError::NotFound)?).await?;
         Ok(match self.parts.ledger.enter(org, judge).await?? {
-            AfterTurn::Settled(action) => Judged { action, running: None },
+            AfterTurn::Done(action) => Judged { action, running: None },
             AfterTurn::Run(permitted) => {
                 let running = self.start(*permitted);
                 Judged { action: Arc::clone(&running.action), running: Some(running) }
@@ -316,7 +316,7 @@ impl Judge {
             let action = Arc::new(action);
             let changes = Arc::clone(&action).into();
             let entry = Entry { changes, events: vec![told], ..Entry::default() };
-            return (entry, Ok(AfterTurn::Settled(action)));
+            return (entry, Ok(AfterTurn::Done(action)));
         }
         let (entry, after) = self.release.of(action, at, mint);
         (entry, Ok(after))
@@ -333,7 +333,7 @@ fn denied(
     approval.decided_at = Some(mint.now());
     let action = Action { approval: Some(approval), ..action.clone() };
     let (entry, sealed) = withdraw(&action, ApprovalStatus::Denied, at, mint);
-    (entry, Ok(AfterTurn::Settled(sealed)))
+    (entry, Ok(AfterTurn::Done(sealed)))
 }
 
 impl Request for Judge {

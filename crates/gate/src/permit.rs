@@ -1,4 +1,4 @@
-//! Lets an action run, as its first turn or a person's yes does, and the proof that a turn did.
+//! The permission to run, given by the first turn of an action or by a person's yes, and its proof.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Permitted {
 /// What is left to do once a turn has recorded an action.
 pub(crate) enum AfterTurn {
     /// Nothing: it was refused, waits for a person, or is authorised for the agent's edge.
-    Settled(Arc<Action>),
+    Done(Arc<Action>),
     /// The service runs the tool.
     Run(Box<Permitted>),
 }
@@ -34,9 +34,7 @@ impl AfterTurn {
                 let (tool, args) = (Arc::clone(&served.tool), Arc::clone(case.args().value()));
                 Self::Run(Box::new(Permitted { action, tool, args }))
             }
-            Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => {
-                Self::Settled(action)
-            }
+            Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => Self::Done(action),
         }
     }
 }

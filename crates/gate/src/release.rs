@@ -57,7 +57,7 @@ impl Release {
                     approval.void_reason = Some(reason);
                 }
                 let (entry, sealed) = withdraw(&action, ApprovalStatus::Voided, snapshot, mint);
-                (entry, AfterTurn::Settled(sealed))
+                (entry, AfterTurn::Done(sealed))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The way of a submission: check, find the tool, decide in a turn, and start the run if one was
-//! permitted.
+//! A submission from the first check to its start: its tool is found, a turn decides it, and a run that
+//! was permitted begins.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use ledger::{LedgerError, record::Action};
 use model::{ActionId, Digest, Mode, OrgId};
 
 use crate::{
-    begin::{Missing, NotRecorded, PendingCall},
+    begin::{Missing, NotRecorded, UndecidedCall},
     carry_out::Running,
     case::request_digest,
     gate::Gate,
@@ -47,12 +47,12 @@ impl Gate {
             return Ok(Submitted::Replayed(Arc::new(earlier)));
         }
         let resolved = self.resolve(&sent).await?;
-        let call = PendingCall::new(sent, (resolved, args, request_digest), &self.parts);
+        let call = UndecidedCall::new(sent, (resolved, args, request_digest), &self.parts);
         injected("gate.parsed")?;
         let org = call.org();
         match self.enter(call).await? {
             Entered::Repeat(action) => self.replay(org, action).await,
-            Entered::Recorded(AfterTurn::Settled(action)) => {
+            Entered::Recorded(AfterTurn::Done(action)) => {
                 pass("edge.authorized");
                 Ok(Submitted::Decided(action))
             }
@@ -64,7 +64,7 @@ impl Gate {
 
     /// Has the call decided. A turn waits for nobody outside the record, so what a call lacks is
     /// fetched between two of them; the next decides on what holds by then.
-    async fn enter(&self, call: PendingCall) -> Result<Entered, SubmitError> {
+    async fn enter(&self, call: UndecidedCall) -> Result<Entered, SubmitError> {
         let (org, mut call, mut fetches) = (call.org(), self.with_known_key(call), 0..FETCHES);
         loop {
             let (lacking, missing) = match self.parts.ledger.enter(org, call).await? {
@@ -89,9 +89,9 @@ impl Gate {
     /// The call with what it lacked.
     async fn fetched(
         &self,
-        call: PendingCall,
+        call: UndecidedCall,
         missing: Missing,
-    ) -> Result<PendingCall, SubmitError> {
+    ) -> Result<UndecidedCall, SubmitError> {
         let org = call.org();
         match missing {
             Missing::IntentKey(key) => {
@@ -108,7 +108,7 @@ impl Gate {
     }
 
     /// The call with its intent verified, where the key that it names is known.
-    fn with_known_key(&self, call: PendingCall) -> PendingCall {
+    fn with_known_key(&self, call: UndecidedCall) -> UndecidedCall {
         match call.unknown_kid().and_then(|kid| self.known_keys.get(&kid)) {
             Some(key) => call.verified_with(&key),
             None => call,

@@ -25,6 +25,7 @@ const GROWTH: usize = 4;
 const ASKED_AT_ONCE: usize = 8;
 /// How many runs of one connector a sweep takes up; the next one takes up the others.
 const OF_ONE: usize = 1_024;
+
 /// Some runs that a connector is asked for together.
 struct Round {
     permits: Semaphore,

@@ -89,7 +89,7 @@ impl PostgresStore {
     pub(crate) async fn few_calls(
         &self,
         org: OrgId,
-        agent: Option<model::AgentId>,
+        agent: Option<AgentId>,
         calls: &CallFilter,
     ) -> Result<Calls, StoreDown> {
         let attempt = "look for the actions that a list is about";

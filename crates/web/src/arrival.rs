@@ -121,8 +121,8 @@ fn is_of(media_type: &HeaderValue, essence: &str) -> bool {
 }
 
 /// Reads the body into a buffer of its announced length, or else into one that grows in steps; room
-/// is taken before either is made. Bodies carry passwords and credentials, so each buffer is wiped when
-/// it is dropped.
+/// is taken before either is made. Bodies carry passwords and credentials, so each buffer of ours is
+/// wiped when it is dropped.
 async fn collect(
     body: &mut RequestBody,
     (announced, limit): (Option<usize>, usize),
@@ -146,7 +146,8 @@ async fn collect(
         if length > bytes.capacity() {
             let wanted = length.max(2 * bytes.capacity()).max(FIRST_BYTES).min(limit);
             taken.grow_to(wanted)?;
-            // A buffer that grows in place may be moved, and is not wiped where it was.
+            // A buffer that grows in place may be moved, and is not wiped where it was. Both are there
+            // while one is copied; the room is taken for the larger one.
             let mut larger = Zeroizing::new(Vec::with_capacity(wanted));
             larger.extend_from_slice(&bytes);
             bytes = larger;

@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::source::Source;
 
-/// How many lines of a file hold what.
+/// The numbers of lines of a file by what stands on them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lines {
     /// Lines with a comment `//` that is no doc comment.

@@ -4,7 +4,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, ExprMethodCall, ImplItem, Item, Macro, Signature, TraitItemFn};
+use syn::{Attribute, Block, ExprMethodCall, ImplItem, Item, Macro, Meta, Signature, TraitItemFn};
 use syn::{ImplItemFn, ItemFn, Visibility};
 
 use super::lines;
@@ -65,7 +65,9 @@ impl Counter<'_> {
     fn item(&mut self, visibility: &Visibility, attributes: &[Attribute]) {
         if matches!(visibility, Visibility::Public(_)) {
             self.measures.public += 1;
-            let has_doc = attributes.iter().any(|attribute| attribute.path().is_ident("doc"));
+            let has_doc = attributes.iter().any(|attribute| {
+                attribute.path().is_ident("doc") && matches!(attribute.meta, Meta::NameValue(_))
+            });
             self.measures.documented += usize::from(has_doc);
         }
     }

@@ -108,7 +108,9 @@ pub(crate) fn shown(
     commit: &str,
 ) -> Result<Vec<String>> {
     let mut git = Command::new("git");
-    git.args(["diff", "--numstat", "-z", "--end-of-options", commit, "--"]);
+    // The settings of whoever runs it must not change the numbers.
+    git.args(["diff", "-M", "--no-ext-diff", "--no-textconv", "--numstat", "-z"]);
+    git.args(["--end-of-options", commit, "--"]);
     let output = process::capture(git.current_dir(workspace.root()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

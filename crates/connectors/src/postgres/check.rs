@@ -98,8 +98,8 @@ pub(crate) async fn check(
     Ok(lines(blueprint, deps).await)
 }
 
-/// The lines; what cannot be looked at for want of something earlier is left out.
-pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> {
+/// What can be looked at, as far as what it rests on passed.
+async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> {
     let config = match config::read(&blueprint.name, &blueprint.config) {
         Ok((config, _)) => config,
         Err(findings) => return failures(&BuildError::Config { findings }),

@@ -16,7 +16,7 @@ use tool::Estimate;
 
 use super::{
     context::{Shown, context},
-    pending::{LookedInto, PendingCall},
+    undecided::{LookedInto, UndecidedCall},
 };
 use crate::{
     decide::Verdict, gate::Parts, practice::PRACTICE_SPAN, reference::Reference, resolved::Resolved,
@@ -29,7 +29,7 @@ pub(crate) struct Wanted {
     practice_since: Timestamp,
 }
 
-impl PendingCall {
+impl UndecidedCall {
     /// Returns what must be fetched before a person can be asked.
     pub(super) fn lacks(&self, verdict: &Verdict, now: Timestamp) -> Option<Wanted> {
         let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;

@@ -1,4 +1,4 @@
-//! What the record gets of a call that was decided.
+//! The changes, events and deeds of a call that was decided.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use ledger::{
 };
 use model::{ActionId, DecisionOutcome, EventType, IntentMode, Mint, State, Status};
 
-use super::pending::PendingCall;
+use super::undecided::UndecidedCall;
 use crate::{
     decide::Verdict,
     deed_of::seal,
@@ -19,7 +19,7 @@ use crate::{
     vouch::looks,
 };
 
-impl PendingCall {
+impl UndecidedCall {
     /// Records the call as it was decided.
     pub(super) fn record(
         &self,

@@ -1,4 +1,4 @@
-//! Where what people are asked is read.
+//! The store of approvals.
 
 use async_trait::async_trait;
 use ledger::{

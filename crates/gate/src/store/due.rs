@@ -1,4 +1,4 @@
-//! What is due and for whom, and the leases of what runs.
+//! Actions that something is due for, and the leases of actions that run.
 
 use ledger::record::{BudgetUse, Lease};
 use model::{ActionId, AgentId, ConnectorId, OrgId, Timestamp};

@@ -1,4 +1,4 @@
-//! Where numbers of actions and of budgets are read.
+//! The store of counts of actions and of counters of budgets.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -2,7 +2,7 @@
 
 use ledger::LedgerError;
 
-/// Runs the work in a task of its own: a client that closes its connection must not take a released
+/// Runs the work in a task of its own: a client that closes its connection must not take a permitted
 /// action with it between its turn and its run.
 pub(crate) async fn detached<T, E>(
     work: impl Future<Output = Result<T, E>> + Send + 'static,

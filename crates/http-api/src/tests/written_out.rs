@@ -3,7 +3,7 @@
 #[path = "../../build/short_forms.rs"]
 mod short_forms;
 
-use short_forms::{list, written_out};
+use short_forms::{list, missing, written_out};
 
 /// The statuses of the one operation, each with what it refers to where it refers to anything.
 fn responses(path: &str, operation: &str) -> Vec<(String, String)> {
@@ -113,19 +113,69 @@ fn a_list_is_a_page_of_its_items() {
     let written = list("    AgentList: list of Agent").unwrap();
     assert!(written.starts_with("    AgentList:\n      type: object\n"), "{written}");
     assert!(written.contains("items: { $ref: \"#/components/schemas/Agent\" }"), "{written}");
-    assert_eq!(list("    AgentList:"), None);
+    for line in ["    AgentList:", "      description: list of words", "    A: list of it all"] {
+        assert_eq!(list(line), None, "{line}");
+    }
 }
 
 #[test]
 fn what_is_no_short_form_is_refused_with_its_place() {
     let refused = |operation: &str| {
-        written_out(&format!("  /v1/it:\n    get:\n{operation}"), "System").unwrap_err()
+        let text = format!("  /v1/it:\n    get:\n{operation}");
+        written_out(&text, "System").expect_err(operation)
     };
     assert_eq!(refused(OK), "/v1/it: an operation without `operationId`");
     let id = "      operationId: getIt\n";
+    let of = |more: &str| refused(&format!("{id}{more}"));
     let odd = OK.replace("schema", "scheme");
-    assert_eq!(refused(&format!("{id}{odd}")), "getIt 200: `scheme`");
-    let body = "      requestBody:\n        schema: It\n        exemple: { a: 1 }\n";
-    assert_eq!(refused(&format!("{id}{body}{OK}")), "requestBody: `exemple`");
-    assert_eq!(refused(&format!("{id}     odd\n{OK}")), "     odd");
+    assert_eq!(of(&odd), "getIt 200: `scheme`");
+    assert_eq!(of(&format!("      sumary: It\n{OK}")), "getIt: `sumary`");
+    assert_eq!(of(&format!("     odd\n{OK}")), "     odd");
+    assert_eq!(of(&format!("{id}{OK}")), id.trim_end());
+    for responses in [
+        "      responses: { \"200\": Ok }\n",
+        "      responses:\n        \"409\": Conflict\n          description: It.\n",
+        "      responses:\n        \"410\": ~\n",
+        "      responses:\n        \"409\": Conflict # at times\n",
+        "      responses:\n        \"200\":\n          schema: It\n",
+    ] {
+        of(responses);
+    }
+    for more in [
+        "          headers:\n            ETag: ETag\n",
+        "          headers: { ETag }\n",
+        "          headers: { ETag:ETag }\n",
+        "          examples:\n            one: it\n",
+        "          media: text/plain\n",
+        "          content:\n            text/plain: {}\n",
+        "            of: { type: string }\n",
+    ] {
+        of(&format!("{OK}{more}"));
+    }
+    for parameters in ["[Limit,\n        Cursor]", "Limit", "[]", "\n        - Limit"] {
+        of(&format!("      parameters: {parameters}\n{OK}"));
+    }
+    for body in [
+        "        schema: It\n        exemple: { a: 1 }\n",
+        "        schema: It\n        example: { a: 1 }\n        odd: true\n",
+        "        schema: It\n        example: $\n",
+        "        schema: It\n",
+        "        example: { a: 1 }\n",
+        "        schema:\n          type: object\n        example: { a: 1 }\n",
+    ] {
+        of(&format!("      requestBody:\n{body}{OK}"));
+    }
+    let whole = format!("    get:\n{id}{OK}");
+    for path in ["  /v1/it:batch:\n", "  /v1/it: {}\n", "  /v1/it\n"] {
+        written_out(&format!("{path}{whole}"), "System").expect_err(path);
+    }
+    written_out(&format!("  /v1/it:\n{whole}"), "").expect_err("no tag");
+}
+
+#[test]
+fn what_is_referred_to_must_be_there() {
+    let document = "paths:\n  /it:\n    $ref: \"#/components/schemas/It\"\n    \
+                    a: \"#/components/schemas/It/properties/a\"\n    b: { $ref: \"#/components/headers/It\" }\n\
+                    components:\n  schemas:\n    It:\n      type: object\n";
+    assert_eq!(missing(document), ["headers/It"]);
 }

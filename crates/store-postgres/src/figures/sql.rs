@@ -190,7 +190,7 @@ pub(super) const COUNTERS: &str = concat!(
     r#"
         cross join lateral (
             select record from only action
-            where org_id = $1 and state = stage.name and state <> 'sealed' and state <> 'cancelled'
+            where org_id = $1 and state = stage.name and stage.name <> 'cancelled' and state <> 'sealed'
                 and record like '%"charged":[{%'
             offset 0
         ) as open

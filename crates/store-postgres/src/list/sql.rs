@@ -77,7 +77,7 @@ pub(super) static NAMED: Made = Made::new(|| of(&[Way::Column("tool", ""), Way::
 /// The statements that take these ways.
 fn of(ways: &[Way]) -> Statements {
     let found = ids(ways, &Part { values: ["$14", "$15"], filters: passes!(), most: "$4" });
-    let probed = ids(ways, &Part { values: ["$4", "$5"], filters: "", most: "200" });
+    let probed = ids(ways, &Part { values: ["$4", "$5"], filters: "", most: &PROBED.to_string() });
     Statements {
         list: format!(
             "select called.record from (select found.id from ({found}) as found
@@ -102,28 +102,28 @@ fn of(ways: &[Way]) -> Statements {
         ),
         probe: format!(
             "select found.id as oldest, count(*) over () as count from (
-                select probed.id from ({probed}) as probed order by probed.id desc limit 200
+                select probed.id from ({probed}) as probed order by probed.id desc limit {PROBED}
             ) as found order by found.id limit 1"
         ),
     }
 }
 
-/// Where the parts of a statement have their values, what they let through, and how much of it.
-struct Part {
+/// A statement's names for the driver's values, its filters, and the most rows of each part.
+struct Part<'a> {
     values: [&'static str; 2],
     filters: &'static str,
-    most: &'static str,
+    most: &'a str,
 }
 
 /// The ids that these ways lead to.
-fn ids(ways: &[Way], part: &Part) -> String {
+fn ids(ways: &[Way], part: &Part<'_>) -> String {
     let parts: Vec<String> = ways.iter().flat_map(|way| part.ids(*way)).collect();
     // Two ways may lead to one action.
     let union = if ways.len() > 1 { " union " } else { " union all " };
     parts.join(union)
 }
 
-impl Part {
+impl Part<'_> {
     fn ids(&self, way: Way) -> Vec<String> {
         let [values, others] = self.values;
         let texts = format!("{values}::text[], {others}::text[]");

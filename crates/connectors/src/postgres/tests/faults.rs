@@ -14,7 +14,7 @@ use tokio::{
 use super::world::{
     LIMIT, World, action, connector_of, deps, failed, read_tool, result, revision_of, write_tool,
 };
-use crate::{BuildError, Credential, Registry};
+use crate::{Blueprint, BuildError, Credential, Registry, Revision};
 
 fn tools() -> Value {
     json!([
@@ -264,6 +264,17 @@ async fn a_credential_is_opened_once_for_each_build() {
     registry.let_go(Duration::ZERO);
     registry.get_or_build(revision_of(&world.blueprint), open).await.unwrap();
     assert_eq!(opened.get(), 2);
+    // A failed build is remembered without the credential.
+    let away = Blueprint { config: json!({ "host": "a.invalid" }), ..world.blueprint.clone() };
+    let open = || {
+        opened.set(opened.get() + 1);
+        Blueprint { revision: 2, ..away.clone() }
+    };
+    for _ in 0..3 {
+        let wanted = Revision { revision: 2, ..revision_of(&world.blueprint) };
+        registry.get_or_build(wanted, open).await.unwrap_err();
+    }
+    assert_eq!(opened.get(), 3);
     world.end().await;
 }
 

@@ -25,7 +25,7 @@ use crate::{
 
 /// A call that is to be decided.
 #[derive(Clone)]
-pub(crate) struct PendingCall {
+pub(crate) struct UndecidedCall {
     pub(super) org: OrgId,
     pub(super) key: KeyId,
     pub(super) client: Option<Client>,
@@ -54,7 +54,7 @@ pub(super) struct LookedInto {
     pub(super) names_nobody: bool,
 }
 
-impl PendingCall {
+impl UndecidedCall {
     pub(crate) fn new(
         sent: Submission,
         ((resolved, absence), args, request_digest): (Sought, Canonical, Digest),
@@ -80,7 +80,8 @@ impl PendingCall {
         }
     }
 
-    /// The id of the key that signed the intent; `None` once the signature was verified or refused.
+    /// The id of the key that the intent names; `None` without an intent, and once its signature was
+    /// verified or refused.
     pub(crate) fn unknown_kid(&self) -> Option<String> {
         self.intent.unknown_kid()
     }
