@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use model::{MemberId, Role, UserId};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Shown;
 use crate::wire::sign_in::OrgChoice;
 
 /// A page.
@@ -52,7 +51,7 @@ pub(crate) struct Waiting {
 pub(crate) struct Listed {
     pub(crate) list: Value,
     /// The filters of the address by name.
-    pub(crate) filters: Shown,
+    pub(crate) filters: Map<String, Value>,
     /// The query that asks for the list again.
     pub(crate) query: String,
     pub(crate) unread: Vec<LeftOut>,
