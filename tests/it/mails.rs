@@ -70,7 +70,7 @@ async fn mails_that_do_not_leave_are_told_everywhere_until_they_do() {
     let page = |text: String, word: &str| assert!(text.contains(word), "{word}: {text}");
     page(service.metrics().await, "chancery_mail_up 0\n");
     let login = anonymous.send(Request::get("/login")).await;
-    page(String::from_utf8(login.body.to_vec()).unwrap(), "No mail leaves at the moment.");
+    page(String::from_utf8(login.body.to_vec()).unwrap(), "Mail is delayed.");
     let check = verbs.output(&["check", "--json"]).await;
     let report: Value = serde_json::from_slice(&check.stdout).unwrap();
     assert_eq!((check.status.code(), &report["mail"]["state"]), (Some(1), &json!("fail")));

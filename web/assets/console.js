@@ -1,4 +1,4 @@
-// What a browser adds to the pages: copying, times that go on, forms of the interface, keys. Every
+// What a browser adds to the pages: copying, times that are refreshed, forms of the API, keys. Every
 // page reads and decides without it. No text becomes markup here: pages forbid it.
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -32,7 +32,7 @@ const copies = (button) => {
 };
 if (navigator.clipboard) all("[data-copy]").forEach(copies);
 
-// Times. The server's words stand until the first refresh, so nothing moves when the page is read.
+// Times. The server's words stay until the first refresh, so nothing moves when the page is read.
 const spoken = (seconds) => {
   const [minutes, hours, days] = [60, 3600, 86400].map((unit) => Math.floor(seconds / unit));
   if (seconds < 60) return `${seconds} s`;
@@ -69,7 +69,7 @@ const counts = (it) => {
 };
 all("[data-until]").forEach(counts);
 
-// Forms. One that goes to a page is sent once; one that goes to the interface says here what came of it.
+// Forms. One that goes to a page is sent once; one that goes to the API shows its result on this page.
 const sent = new WeakSet();
 for (const form of all("form:not(.scripted)")) {
   if (form.method !== "post") continue;
@@ -83,8 +83,8 @@ for (const form of all("form:not(.scripted)")) {
     });
   });
 }
-// A note is kept in this tab until its answer is taken: a refusal, or a sign-in between, leads back to
-// the question, which then has it again. A question without an answer to give has none to keep.
+// A note is kept in this tab until the decision is accepted: after a refusal or a sign-in the page shows
+// it again. A request that can no longer be decided has no note to keep.
 for (const question of all("[data-keeps]")) {
   const name = `note ${question.dataset.keeps}`;
   const note = question.querySelector(".decide textarea");
@@ -103,8 +103,8 @@ for (const question of all("[data-keeps]")) {
     }
   });
 }
-// A link of a mail answers by itself, so it does not stay in the address bar. The history has it, so that
-// the page can be loaded once more.
+// A link of a mail is a credential, so it does not stay in the address bar. The history keeps it, so that
+// the page can be reloaded.
 if (location.pathname === "/approve") {
   const kept = history.state?.link;
   if (new URLSearchParams(location.search).has("t")) {
@@ -113,14 +113,14 @@ if (location.pathname === "/approve") {
     location.replace(location.pathname + kept + location.hash);
   }
 }
-// Whoever comes back to a page finds it as it is now, not as it was left.
+// A page from the back/forward cache is reloaded, so that it shows the current state.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 const value = (field) => {
   switch (field.dataset.type) {
     case "number": return Number(field.value);
     case "boolean": return field.checked;
-    // The pages tell times in UTC, and take them so.
+    // The pages show and accept times in UTC.
     case "moment": return new Date(`${field.value}Z`).toISOString();
     case "list": return field.value.split(",").map((one) => one.trim()).filter(Boolean);
     case "json":
@@ -148,17 +148,17 @@ const members = (form) => {
   return found;
 };
 const refused = (form, text, name, ...more) => {
-  const answer = form.querySelector(".answer");
-  answer.replaceChildren(text, ...more);
-  answer.hidden = false;
+  const problem = form.querySelector(".problem");
+  problem.replaceChildren(text, ...more);
+  problem.hidden = false;
   const field = name && form.elements.namedItem(name);
   if (field && field.focus && field.type !== "hidden") {
     field.setAttribute("aria-invalid", "true");
     field.focus();
   }
 };
-const filled = (text, answer) => text.replace(/\{(\w+)\}/g, (_, name) => answer[name]);
-/** Shows what came of a form, and leads there whoever cannot see that it appeared. */
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+/** Shows the result of a form and moves the focus there, for readers who cannot see it appear. */
 const shows = (place) => {
   place.hidden = false;
   place.tabIndex = -1;
@@ -170,19 +170,19 @@ const once = (form, { secret, id }) => {
   button.dataset.copy = secret;
   place.append(make("code", secret), button);
   copies(button);
-  if (form.dataset.next) place.append(make("a", "Go on", { href: filled(form.dataset.next, { id }), className: "button" }));
+  if (form.dataset.next) place.append(make("a", "Continue", { href: filled(form.dataset.next, { id }), className: "button" }));
   shows(place);
   form.querySelector("button.primary").hidden = true;
 };
-/** Lines of what was checked; those of a policy's tests are told as such lines. */
+/** The lines of a check; the results of a policy's tests become such lines. */
 const checked = ({ checks, results }) => checks ?? results.map(({ name, passed, differences }) =>
   ({ name, ok: passed, state: passed ? "pass" : "fail", detail: differences.join(" ") }));
-/** Where somebody signs in beside this page, on which stays what they typed. */
-const beside = (page) => {
+/** A link that signs in in a new window, so that this page keeps what was typed. */
+const elsewhere = (page) => {
   const href = `${page}?next=${encodeURIComponent(location.pathname + location.search)}`;
   return make("a", "Sign in again in a new window", { href, target: "_blank", rel: "noopener" });
 };
-/** Takes over the session that the same person has by now, in the same org; whether there is one. */
+/** Takes over a newer session of the same person in the same org; returns whether there is one. */
 const isRenewed = async () => {
   const place = document.querySelector("[data-who]");
   const response = await fetch("/v1/session", { headers: { Accept: "application/json" } });
@@ -194,7 +194,7 @@ const isRenewed = async () => {
   return true;
 };
 
-// A place that differs from this one in its anchor alone is not loaded anew by going there.
+// A URL that differs from this one only in its fragment does not reload the page.
 const leads = (next) => {
   if (next.pathname + next.search !== location.pathname + location.search) {
     location.href = next.href;
@@ -206,69 +206,69 @@ const leads = (next) => {
 
 const send = async (form) => {
   const [method, path] = form.dataset.send.split(" ");
-  form.querySelector(".answer").hidden = true;
+  form.querySelector(".problem").hidden = true;
   all("[aria-invalid]", form).forEach((it) => it.removeAttribute("aria-invalid"));
   const typed = form.querySelector("[data-typed]");
   if (typed && typed.value !== typed.dataset.typed) {
     typed.setAttribute("aria-invalid", "true");
     typed.focus();
-    return refused(form, "That is not the name.");
+    return refused(form, "The name does not match.");
   }
   let body;
   try {
     body = members(form);
   } catch (error) {
-    return refused(form, "This field is no JSON.", error.message);
+    return refused(form, "This field is not valid JSON.", error.message);
   }
   const asked = { method, headers: { "Service-CSRF": form.dataset.csrf, Accept: "application/json" } };
   if (Object.keys(body).length || (method === "POST" && !("empty" in form.dataset))) {
     asked.headers["Content-Type"] = "application/json";
     asked.body = JSON.stringify(body);
   }
-  let response, answer;
+  let response, reply;
   const asks = async () => {
     response = await fetch(path, asked);
-    answer = await response.json();
+    reply = await response.json();
   };
   try {
     await asks();
-    // Whoever signed in again beside this page has another session, and nothing was done yet.
-    if (answer.error?.code === "csrf_failed" && await isRenewed()) {
+    // After a sign-in in another window there is a new session, and nothing was done yet.
+    if (reply.error?.code === "csrf_failed" && await isRenewed()) {
       asked.headers["Service-CSRF"] = form.dataset.csrf;
       await asks();
     }
   } catch {
-    return refused(form, "No answer came. Look whether it was done before you send it again.");
+    return refused(form, "No response. Check whether it was done before you send it again.");
   }
   if (response.status === 401) {
-    refused(form, "You are signed out, and nothing was done. What you typed stays here. ", null, beside("/login"));
-  } else if (answer.error?.code === "reauthentication_required") {
-    refused(form, `${answer.error.message} (${answer.error.code}). What you typed stays here. `, null, beside("/app/again"));
+    refused(form, "You are signed out, and nothing was done. What you typed is kept. ", null, elsewhere("/login"));
+  } else if (reply.error?.code === "reauthentication_required") {
+    refused(form, `${reply.error.message} (${reply.error.code}). What you typed is kept. `, null, elsewhere("/app/again"));
   } else if (!response.ok) {
-    refused(form, `${answer.error.message} (${answer.error.code})`, answer.error.param);
+    refused(form, `${reply.error.message} (${reply.error.code})`, reply.error.param);
   } else if (form.querySelector(".once")) {
-    once(form, answer);
+    once(form, reply);
   } else if (form.dataset.says) {
-    const more = answer.more_since ? ` There are more: recover them since ${answer.more_since}.` : "";
+    const more = reply.more_since ? ` There are more: recover them since ${reply.more_since}.` : "";
     const said = form.querySelector(".said");
-    said.textContent = filled(form.dataset.says, answer) + more;
+    said.textContent = filled(form.dataset.says, reply) + more;
     shows(said);
   } else if ("lines" in form.dataset) {
     const words = { pass: "✓", advice: "!", fail: "⊗" };
     const line = (it) => make("li", `${words[it.state]} ${it.name}${it.detail && `: ${it.detail}`}`, { className: it.ok ? "yes" : "no" });
     const shown = form.querySelector(".lines");
-    shown.replaceChildren(...checked(answer).map(line));
+    shown.replaceChildren(...checked(reply).map(line));
     shows(shown);
   } else if ("show" in form.dataset) {
     const shown = form.querySelector(".shown");
-    shown.textContent = JSON.stringify(answer, null, 2);
+    shown.textContent = JSON.stringify(reply, null, 2);
     shows(shown);
   } else {
-    leads(new URL(filled(form.dataset.next, answer), location.href));
+    leads(new URL(filled(form.dataset.next, reply), location.href));
   }
 };
-/** Does it once at a time. Its buttons say so and keep the focus, which a disabled one would lose. */
-const alone = (buttons, does) => {
+/** Runs it once at a time. Its buttons are marked and keep the focus, which a disabled one would lose. */
+const exclusive = (buttons, does) => {
   let isUnderWay = false;
   return async () => {
     if (isUnderWay) return;
@@ -285,7 +285,7 @@ const alone = (buttons, does) => {
 for (const form of all("form.scripted")) {
   all(".needs-script", form).forEach((it) => { it.hidden = true; });
   all("button", form).forEach((it) => { it.disabled = false; });
-  const sends = alone(all("button", form), async () => {
+  const sends = exclusive(all("button", form), async () => {
     if (!form.dataset.ask || confirm(form.dataset.ask)) await send(form);
   });
   form.addEventListener("submit", (event) => {
@@ -294,18 +294,18 @@ for (const form of all("form.scripted")) {
   });
 }
 
-// A deed is checked here, by what this page was given and nothing else.
+// A deed is verified in this browser, only with the data of this page.
 for (const button of all("[data-verify]")) {
   button.hidden = false;
-  button.addEventListener("click", alone([button], async () => {
+  button.addEventListener("click", exclusive([button], async () => {
     const place = document.querySelector(".verified");
     const list = make("ul");
-    const tell = (is, text) => list.append(make("li", `${is ? "✓" : "⊗"} ${text}`, { className: is ? "yes" : "no" }));
+    const add = (is, text) => list.append(make("li", `${is ? "✓" : "⊗"} ${text}`, { className: is ? "yes" : "no" }));
     try {
       const { checks } = await import(button.dataset.verifier);
-      for (const line of await checks(button.dataset.verify)) tell(...line);
+      for (const line of await checks(button.dataset.verify)) add(...line);
     } catch {
-      tell(false, "The verifier could not be loaded.");
+      add(false, "The verifier could not be loaded.");
     }
     place.replaceChildren(list);
   }));
@@ -344,7 +344,7 @@ const help = () => {
   dialog.setAttribute("aria-labelledby", "keys-title");
   const list = make("dl");
   for (const [key, text] of [
-    ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"], ["Ctrl K, ⌘ K", "go to a room, an agent or an id"],
+    ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"], ["Ctrl K, ⌘ K", "go to a page, an agent or an id"],
     ["g o", "overview"], ["g p", "approvals"], ["g a", "actions"], ["g n", "agents"], ["g l", "ledger"],
     ["a, d", "move to Approve or Deny; Enter then decides"], ["?", "this list"],
   ]) {

@@ -1,16 +1,16 @@
-// A policy's document, looked at while somebody writes it: what the lint finds stands at its line, and
-// the policy's tests are run. Nothing of it is kept before the form is sent.
+// The editor of a policy's document: while somebody types, the findings of the lint are shown at their
+// lines and the policy's tests run. Nothing is stored before the form is sent.
 
-/** So long nobody types before the document is looked at. */
+/** The time without typing after which the document is checked, in milliseconds. */
 const REST = 400;
-/** The service looks at one document of an org at a time; who comes meanwhile asks again. */
+/** The service checks one document of an org at a time; a request in the meantime is retried. */
 const AGAIN = 1000;
 const ASKS = 8;
 
 const form = document.querySelector("[data-editor]");
 const field = form?.querySelector("[name=document]");
 const gutter = form?.querySelector(".gutter");
-const told = (name, text) => { form.querySelector(`[data-told=${name}]`).textContent = text; };
+const status = (name, text) => { form.querySelector(`[data-status=${name}]`).textContent = text; };
 const list = (name) => form.querySelector(`[data-list=${name}]`);
 const later = (time) => new Promise((done) => { setTimeout(done, time); });
 const make = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
@@ -68,12 +68,12 @@ const finding = ({ severity, line, column, rule, message, example }) => {
 const findings = (found, is) => {
   const errors = found.filter(({ severity }) => severity === "error").length;
   const count = found.length === 1 ? "1 finding" : `${found.length} findings`;
-  told("lint", !is ? `It cannot be saved: ${errors === 1 ? "1 error" : `${errors} errors`}.` : found.length ? `${count}; it can be saved.` : "The lint finds nothing in it.");
+  status("lint", !is ? `It cannot be saved: ${errors === 1 ? "1 error" : `${errors} errors`}.` : found.length ? `${count}; it can be saved.` : "No findings.");
   list("lint").replaceChildren(...found.map(finding));
   numbers(found);
 };
 const ran = ({ passed, failed, results, uncovered_rules: rest }) => {
-  told("tests", `${passed} of ${passed + failed} pass.${rest.length ? ` No test reaches ${seen(rest.join(", "))}.` : ""}`);
+  status("tests", `${passed} of ${passed + failed} pass.${rest.length ? ` No test reaches ${seen(rest.join(", "))}.` : ""}`);
   const rows = results.filter((it) => !it.passed).map((it) => {
     const row = document.createElement("li");
     const said = document.createElement("span");
@@ -85,7 +85,7 @@ const ran = ({ passed, failed, results, uncovered_rules: rest }) => {
 };
 
 let turn = 0;
-/** What a document is answered, or nothing once there is a newer one. */
+/** The response for a document, or null if there is a newer one. */
 const ask = async (of, path, body) => {
   const headers = { "Service-CSRF": form.dataset.csrf, Accept: "application/json", "Content-Type": "application/json" };
   for (let asks = 0; of === turn; asks += 1) {
@@ -103,20 +103,20 @@ const look = async () => {
     const text = field.value;
     const linted = await ask(of, "/v1/policies/lint", { document: text });
     if (linted === null) return;
-    const answer = await linted.json();
-    if (!linted.ok) return told("lint", `${answer.error.message} (${answer.error.code})`);
-    findings(answer.lint, answer.valid);
+    const found = await linted.json();
+    if (!linted.ok) return status("lint", `${found.error.message} (${found.error.code})`);
+    findings(found.lint, found.valid);
     list("tests").replaceChildren();
     kept ??= await suite();
     if (kept === null) return;
-    if (!answer.valid) return told("tests", "They run once it has no error.");
+    if (!found.valid) return status("tests", "They run once it has no errors.");
     const tested = await ask(of, "/v1/policies/test", { document: text, suite: kept });
     if (tested === null) return;
     const run = await tested.json();
     if (tested.ok) ran(run);
-    else told("tests", `${run.error.message} (${run.error.code})`);
+    else status("tests", `${run.error.message} (${run.error.code})`);
   } catch {
-    told("lint", "No answer came: it was not looked at.");
+    status("lint", "No response: it was not checked.");
   }
 };
 
@@ -124,7 +124,7 @@ if (form) {
   let rests;
   field.addEventListener("input", () => {
     turn += 1;
-    told("lint", "…");
+    status("lint", "…");
     numbers([]);
     clearTimeout(rests);
     rests = setTimeout(look, REST);

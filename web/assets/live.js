@@ -49,10 +49,10 @@ const takes = {
   heard({ kind, about }) {
     if (!counted.has(kind)) return;
     seen.add(about);
-    offer(seen.size === 1 ? "1 is new. Show it" : `${seen.size} are new. Show them`);
+    offer(seen.size === 1 ? "1 new. Show it" : `${seen.size} new. Show them`);
     document.title = `(${seen.size}) ${title}`;
   },
-  /** A stream that begins anew tells nothing of what happened since the one before it. */
+  /** A new stream has nothing of what happened since the previous one. */
   stands({ text, isLive, isAnew }) {
     if (isOut && !isLive) return;
     if (isOut) isIn();
@@ -61,13 +61,13 @@ const takes = {
     show(text, isLive);
   },
   missed() {
-    offer("Something may be new. Show it");
+    offer("There may be new entries. Show them");
   },
   ended({ isElsewhere }) {
     isOut = true;
     leaves?.();
     show(isElsewhere ? "Not live" : "Signed out", false);
-    offer(isElsewhere ? "You are signed in elsewhere. Load the page" : "You are signed out. Sign in");
+    offer(isElsewhere ? "You are signed in as somebody else or to another org. Reload the page" : "You are signed out. Sign in");
   },
 };
 const take = (message) => {
@@ -88,7 +88,7 @@ const listens = (left) => {
   };
   const opens = async () => {
     const session = await fetch("/v1/session", { signal: left });
-    if (session.status >= 429) throw new Error("the service does not answer now");
+    if (session.status >= 429) throw new Error("the service is unavailable");
     const { user, org } = session.ok ? await session.json() : {};
     // The browser may be somebody else's by now, or in another org.
     if (`${user?.id} ${org}` !== who) return tell({ what: "ended", isElsewhere: session.ok });
@@ -112,16 +112,16 @@ const listens = (left) => {
       // Left to itself it would connect again without asking whose the browser is.
       const isRefused = source.readyState === EventSource.CLOSED;
       source.close();
-      if (!isRefused) return waits("Not live, trying again", BROKEN);
+      if (!isRefused) return waits("Not live, retrying", BROKEN);
       why(address).catch(fails);
     });
   };
-  /** Why a stream was refused is told to no listener; the same question asked once more tells it. */
+  /** An event source does not report why it was refused; a second request does. */
   const why = async (address) => {
     const stop = new AbortController();
     const { status } = await fetch(address, { signal: stop.signal });
     stop.abort();
-    waits(status === 429 ? "Not live: too many browsers are" : "Not live", REFUSED);
+    waits(status === 429 ? "Not live: too many browsers" : "Not live", REFUSED);
   };
   const waits = (text, time) => {
     if (left.aborted) return;
@@ -161,7 +161,7 @@ const joins = () => {
   channel.postMessage({ what: "asked" });
 };
 
-/** Whoever was signed out is signed in again, as the same person in the same org. */
+/** The same person is signed in again to the same org. */
 const isIn = () => {
   isOut = false;
   if (!document.hidden) joins();

@@ -7,7 +7,7 @@ const REST = 150;
 const PARTS = [
   ["Stop all", "/app/stop"], ["Org", "/app/settings/org"], ["Members", "/app/settings/members"],
   ["Org keys", "/app/settings/keys"], ["Your sessions", "/app/settings/sessions"],
-  ["Calls that wait", "/app/actions?state=pending_approval"], ["Mismatches", "/app/actions?verdict=MISMATCH"],
+  ["Pending calls", "/app/actions?state=pending_approval"], ["Mismatches", "/app/actions?verdict=MISMATCH"],
 ];
 
 const make = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
@@ -27,18 +27,18 @@ const agents = async (text) => {
 };
 const anything = (text) => {
   const is = /^[a-z]+_[0-9a-z]{26}$/.test(text);
-  return { name: is ? `Go to ${text}` : `Look for “${text}”`, href: `/app/go?q=${encodeURIComponent(text)}`, what: is ? "id" : "actions" };
+  return { name: is ? `Go to ${text}` : `Search for “${text}”`, href: `/app/go?q=${encodeURIComponent(text)}`, what: is ? "id" : "actions" };
 };
 
 export const open = () => {
   if (document.querySelector("dialog[open]")) return;
   const dialog = make("dialog", "", { className: "palette" });
   dialog.setAttribute("aria-label", "Go to");
-  const input = make("input", "", { id: "palette-input", autocomplete: "off", spellcheck: false, maxLength: 128, placeholder: "A room, an agent, an id" });
+  const input = make("input", "", { id: "palette-input", autocomplete: "off", spellcheck: false, maxLength: 128, placeholder: "A page, an agent, an id" });
   const list = make("ul", "", { id: "palette-list" });
   const count = make("p", "", { className: "hidden" });
   const set = (it, attributes) => { for (const name in attributes) it.setAttribute(name, attributes[name]); };
-  set(input, { role: "combobox", "aria-label": "Go to a room, an agent or an id", "aria-expanded": "true", "aria-controls": list.id, "aria-autocomplete": "list" });
+  set(input, { role: "combobox", "aria-label": "Go to a page, an agent or an id", "aria-expanded": "true", "aria-controls": list.id, "aria-autocomplete": "list" });
   set(list, { role: "listbox", "aria-label": "Places" });
   set(count, { role: "status" });
   let at = 0, turn = 0, rests;

@@ -76,7 +76,7 @@ impl Stationery {
                 org_name,
                 agent_name,
                 tool,
-                answers,
+                may_decide,
                 link,
                 expires_at,
                 ..
@@ -85,7 +85,7 @@ impl Stationery {
                     org => plain(org_name),
                     agent => plain(agent_name),
                     tool => plain(tool),
-                    answers,
+                    may_decide,
                     link => link.expose(),
                     until => until(*expires_at),
                 };

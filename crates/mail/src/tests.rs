@@ -66,7 +66,7 @@ fn question(agent: &str, tool: &str) -> Letter {
         org_name: "Acme & Söhne".to_owned(),
         agent_name: agent.to_owned(),
         tool: tool.to_owned(),
-        answers: true,
+        may_decide: true,
         link: Secret::new("https://chancery.example/approve?t=YWJjZGVmZ2hpamts".to_owned()),
         expires_at: "2026-11-22T14:30:00.000Z".parse().unwrap(),
     })

@@ -107,11 +107,11 @@ fn spoken(seconds: i64) -> String {
 fn now(state: &State<'_, '_>) -> Result<Moment, Error> {
     let now = state.lookup("now");
     let text = now.as_ref().and_then(Value::as_str);
-    read(text.ok_or_else(|| unreadable("the page was not told the time"))?)
+    read(text.ok_or_else(|| unreadable("the page has no current time"))?)
 }
 
 fn read(text: &str) -> Result<Moment, Error> {
-    text.parse().map_err(|error| unreadable(format!("`{text}` is no moment: {error}")))
+    text.parse().map_err(|error| unreadable(format!("`{text}` is not a timestamp: {error}")))
 }
 
 fn shown(format: &str, at: Moment) -> Result<String, Error> {

@@ -144,7 +144,7 @@ fn text(value: &Json) -> (&'static str, String) {
         Json::String(text) if text.is_empty() => ("nothing", "empty text".to_owned()),
         Json::String(text) => ("text", cut(text)),
         Json::Null => ("nothing", "null".to_owned()),
-        untold if is_untold(untold) => ("nothing", "not told".to_owned()),
+        untold if is_untold(untold) => ("nothing", "not reported".to_owned()),
         other => ("text", cut(&other.to_string())),
     }
 }
@@ -215,7 +215,7 @@ mod tests {
                 "new row, id 7: id - > 7",
                 "new row, id 7: note - > empty text",
                 "changed row, id 7: note null > empty text",
-                "changed row, id 8: big x > not told",
+                "changed row, id 8: big x > not reported",
                 "deleted row, id 7: id 7 > -",
                 "deleted row, id 7: note null > -",
             ]

@@ -56,7 +56,7 @@ fn a_broken_chain_an_empty_log_and_entries_of_nobody_are_told() {
     });
     let page = ledger(&check, &entry);
     assert!(page.contains("Broken") && page.contains('3'), "{page}");
-    assert!(page.contains("looked at, 256 archived and left out"), "{page}");
+    assert!(page.contains("checked, 256 archived and skipped"), "{page}");
     assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
 }
 
@@ -126,14 +126,14 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     });
     let page = overview(&attention, &json!([agent]), &json!([]));
     for told in [
-        "The record is not as it was sealed.",
+        "The ledger does not match what was sealed.",
         "a &lt;b&gt; drill",
-        "The credential of <bdi>depot</bdi> is refused.",
+        "The credential of <bdi>depot</bdi> was rejected.",
         "Calls of its tools fail: <bdi>no &lt;login&gt;</bdi>",
-        "The change log of <bdi>shop</bdi> cannot be read on.",
+        "The change log of <bdi>shop</bdi> can no longer be read.",
         "The change log of <bdi>shop</bdi> is not read.",
         "<bdi>shop.&lt;b&gt;</bdi> expires in 8 min.",
-        "<bdi>shop.&lt;b&gt;</bdi> waits for an answer.",
+        "<bdi>shop.&lt;b&gt;</bdi> waits for approval.",
         "A policy version waits for a second person.",
         "a &lt;i&gt; night",
         "Budget <bdi>refund-sum</bdi> is used to 86 %.",
@@ -162,7 +162,7 @@ fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
     for told in [
         "Connect a database",
         "chancery connector create shop.yaml --credential shop.credential.yaml",
-        "Make an agent and its key",
+        "Create an agent and its key",
         "curl https://gate.example/v1/actions",
         "last checked",
         "No open items.",
@@ -194,7 +194,7 @@ fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
         assert!(page.contains(told), "{told} is not in {page}");
     }
     let broken = overview(&json!([]), &json!([]), &json!([check(Some("failed"), at)]));
-    assert!(broken.contains("The last check found the record broken"), "{broken}");
+    assert!(broken.contains("The last check found the ledger broken"), "{broken}");
 }
 
 #[test]
@@ -259,16 +259,16 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
     let page = webhook(&json!({})).replace("&#x2f;", "/");
     for told in [
         "Failing",
-        "Nothing arrives since",
+        "No delivery has succeeded since",
         "1,200 events behind",
-        "no answer in time",
+        "timed out",
         "301, a redirect",
         "503",
-        "no TLS",
-        "It is tried no more.",
-        "everything",
+        "TLS failed",
+        "It is not retried.",
+        "<dt>Events</dt><dd>all</dd>",
         "?status=dead&amp;cursor=next",
-        "The one before signs too",
+        "The previous secret also signs",
         "the &lt;b&gt; case system",
         "/v1/webhook_deliveries/whd_1/redeliver",
         "10.0 s",
@@ -280,7 +280,7 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
         "status": "disabled", "disabled_at": "1970-01-01T00:00:00.000Z", "disabled_because": "failing",
     }));
     assert!(
-        page.contains("It took nothing for too long.") && !page.contains("redeliver"),
+        page.contains("No delivery succeeded for too long.") && !page.contains("redeliver"),
         "{page}"
     );
 }

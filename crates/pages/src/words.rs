@@ -1,5 +1,5 @@
-//! The closed vocabulary of badges: which symbol, which word and which look each value has. What is
-//! ordinary is plain; a look alone says nothing that the word does not.
+//! The closed vocabulary of badges: the symbol, the word and the look of each value. Ordinary values are
+//! plain, and a look never says more than the word does.
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use model::VoidReason;
@@ -51,21 +51,21 @@ pub const WORDS: &[Word] = &[
     row(["key", "rolling"],              ["busy",    "Rolling",    "wait"]),
     row(["key", "expired"],              ["clock",   "Expired",    "line"]),
     row(["key", "revoked"],              ["minus",   "Revoked",    "line"]),
-    row(["key", "pending"],              ["clock",   "Not yet",    "line"]),
+    row(["key", "pending"],              ["clock",   "Pending",    "line"]),
     row(["invite", "pending"],           ["mail",    "Invited",    "wait"]),
     row(["invite", "accepted"],          ["check",   "Accepted",   "ok"]),
     row(["invite", "expired"],           ["clock",   "Expired",    "line"]),
     row(["invite", "revoked"],           ["minus",   "Revoked",    "line"]),
     row(["effect", "read"],              ["book",    "Reads",      "line"]),
     row(["effect", "write"],             ["pen",     "Writes",     "line"]),
-    row(["effect", "destructive"],       ["warn",    "Destroys",   "line"]),
+    row(["effect", "destructive"],       ["warn",    "Destructive", "line"]),
     row(["policy", "enforce"],           ["check",   "Enforced",   "run"]),
     row(["policy", "shadow"],            ["eye",     "Shadow",     "line"]),
     row(["connector", "enabled"],        ["check",   "Enabled",    "ok"]),
     row(["connector", "disabled"],       ["pause",   "Disabled",   "wait"]),
     row(["connector", "archived"],       ["minus",   "Archived",   "line"]),
-    row(["slot", "setup"],               ["clock",   "To be made", "wait"]),
-    row(["slot", "streaming"],           ["check",   "Read",       "ok"]),
+    row(["slot", "setup"],               ["clock",   "Pending", "wait"]),
+    row(["slot", "streaming"],           ["check",   "Streaming",  "ok"]),
     row(["slot", "invalidated"],         ["warn",    "Broken",     "bad"]),
     row(["tool", "pinned"],              ["check",   "Accepted",   "ok"]),
     row(["tool", "new"],                 ["enter",   "New",        "wait"]),
@@ -81,9 +81,9 @@ pub const WORDS: &[Word] = &[
     row(["delivery", "dropped"],         ["minus",   "Dropped",    "line"]),
     row(["check", "queued"],             ["clock",   "Queued",     "line"]),
     row(["check", "running"],            ["busy",    "Running",    "run"]),
-    row(["check", "passed"],             ["check",   "Whole",      "ok"]),
-    row(["check", "pass"],               ["check",   "Whole",      "ok"]),
-    row(["check", "valid"],              ["check",   "Whole",      "ok"]),
+    row(["check", "passed"],             ["check",   "Intact",     "ok"]),
+    row(["check", "pass"],               ["check",   "Intact",     "ok"]),
+    row(["check", "valid"],              ["check",   "Intact",     "ok"]),
     row(["check", "fail"],               ["cross",   "Broken",     "bad"]),
     row(["check", "invalid"],            ["cross",   "Broken",     "bad"]),
     row(["check", "finished"],           ["tick",    "Finished",   "plain"]),
@@ -99,8 +99,8 @@ pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_function("warning", warning);
     templates.add_function("why_not", why_not);
     templates.add_function("voided", voided);
-    templates.add_function("told_of", told_of);
-    templates.add_function("told_of_link", told_of_link);
+    templates.add_function("refusal", refusal);
+    templates.add_function("refusal_of_link", refusal_of_link);
     templates.add_function("event", event);
 }
 
@@ -127,7 +127,7 @@ const EVENTS: &[(&str, &str)] = &[
     ("chain",     "ledger"),
 ];
 
-/// What happened, in words: the symbol and the words of an event's type.
+/// The symbol and the words of an event type.
 fn event(kind: &str) -> Value {
     let family = kind.split('.').next().unwrap_or_default();
     let icon = EVENTS.iter().find(|(of, _)| *of == family).map_or("rows", |(_, icon)| icon);
@@ -138,10 +138,13 @@ fn event(kind: &str) -> Value {
     context! { icon => icon, words => words }
 }
 
-/// The badge of a value. A value that this version does not know is shown as it is written.
+/// The badge of a value. A value that this version does not know is shown unchanged.
 fn word(kind: &str, value: &str) -> Result<Value, Error> {
     if !WORDS.iter().any(|row| row.kind == kind) {
-        return Err(Error::new(ErrorKind::InvalidOperation, format!("no badge is of `{kind}`")));
+        return Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("unknown kind of badge: `{kind}`"),
+        ));
     }
     let found = WORDS.iter().find(|row| row.kind == kind && row.value == value);
     let (icon, word, look) =
@@ -149,179 +152,170 @@ fn word(kind: &str, value: &str) -> Result<Value, Error> {
     Ok(context! { icon => icon, word => word, look => look })
 }
 
-/// What a person should know before a yes: a few words, and a sentence.
+/// A warning shown before an approval: a few words and a sentence.
 fn warning(code: &str) -> Value {
     let [lead, sentence] = match code {
-        "irreversible" => {
-            ["It cannot be taken back.", "The tool says that it destroys what it works on."]
-        }
+        "irreversible" => ["It cannot be undone.", "The tool is declared destructive."],
         "excludes_nobody" => [
             "Nobody is excluded by name.",
-            "The person for whom the agent acts may not decide this, and what the agent states names no member of your org.",
+            "The person on whose behalf the agent acts may not decide this, and the value that the agent sent matches no member of your org.",
         ],
         "tool_changed" => {
-            ["The tool was changed.", "Its definition is not the one that ran before."]
+            ["The tool has changed.", "Its definition differs from the one that ran before."]
         }
-        "budget_near" => [
-            "A budget is nearly used up.",
-            "With this call it is at four fifths of its limit or more.",
-        ],
-        "tool_new" => ["The tool is new.", "Nobody of your org has run it yet."],
-        "first_use" => {
-            ["It is the agent's first time.", "This agent has not run this tool before."]
+        "budget_near" => {
+            ["A budget is almost exhausted.", "With this call, 80 % of its limit or more is used."]
         }
-        "off_hours" => [
-            "It comes at an unusual time.",
-            "This agent did not act at this time of day in the last two weeks.",
-        ],
-        "estimate_large" => [
-            "It would change a lot.",
-            "The estimate tells of 100 rows or more, or of more than the tool declares.",
-        ],
-        "estimate_missing" => {
-            ["No estimate.", "What it would change could not be looked at beforehand."]
+        "tool_new" => ["The tool is new.", "Nobody in your org has run it yet."],
+        "first_use" => ["First use by this agent.", "This agent has not run this tool before."],
+        "off_hours" => {
+            ["Unusual time.", "This agent did not act at this time of day in the last two weeks."]
         }
+        "estimate_large" => {
+            ["Large change.", "The estimate is 100 rows or more, or more than the tool declares."]
+        }
+        "estimate_missing" => ["No estimate.", "The change could not be estimated."],
         "hidden_fields" => [
-            "Not everything is shown.",
-            "The policy hides a part of the arguments from this page, or it is too large for it.",
+            "Some arguments are hidden.",
+            "The policy hides part of the arguments, or they are too large for this page.",
         ],
         "misleading_text" => [
             "The text may mislead.",
-            "It holds letters that are not seen or that turn what stands beside them, or a name mixes letters of several scripts.",
+            "It contains invisible characters or characters that change the text direction, or a name mixes several scripts.",
         ],
         other => [other, ""],
     };
     context! { lead => lead, sentence => sentence }
 }
 
-/// Why somebody may not decide, in a sentence to them.
+/// The reason why the reader may not decide, as a sentence.
 fn why_not(code: &str) -> &'static str {
     match code {
-        "not_an_approver" => "You can't decide this: the rule asks others.",
+        "not_an_approver" => "You can't decide this: the rule names other approvers.",
         "self_approval" => {
-            "You can't decide this: the rule excludes you, as the one it is for, the author of the policy or the owner of the agent."
+            "You can't decide this: the call is on your behalf, or you wrote the policy or own the agent."
         }
         "conflict" => {
-            "Your yes counts already, or a Stop holds the call. A no is taken all the same."
+            "You have already approved this, or a Stop blocks the call. You can still deny it."
         }
-        "approval_decided" => "This is settled.",
-        "approval_expired" => "It ran out. It ended as no.",
-        "reauthentication_required" => "The rule takes answers from those alone who are signed in.",
-        "person_required" => "Only a person decides this.",
+        "approval_decided" => "This is already decided.",
+        "approval_expired" => "It expired and was denied.",
+        "reauthentication_required" => {
+            "The rule accepts decisions only from people who are signed in."
+        }
+        "person_required" => "Only a person can decide this.",
         _ => "You can't decide this.",
     }
 }
 
-/// What took the question to a person away, in a sentence; nothing of a code that is no such reason.
+/// The reason why an approval was voided, as a sentence; `None` for an unknown code.
 fn voided(reason: &str) -> Option<&'static str> {
     Some(match reason.parse().ok()? {
         VoidReason::OrgStopped => "Voided by a Stop of the whole org; it never ran.",
         VoidReason::AgentStopped => "Voided by a Stop of its agent; it never ran.",
         VoidReason::AgentArchived => "Voided when its agent was archived; it never ran.",
-        VoidReason::AgentSuspended => "Voided, as its agent was suspended; it never ran.",
+        VoidReason::AgentSuspended => "Voided because its agent was suspended; it never ran.",
         VoidReason::KeyInvalid => {
-            "Voided, as the key that sent it was not valid any more; it never ran."
+            "Voided because the key that sent it was no longer valid; it never ran."
         }
         VoidReason::PayloadPruned => {
-            "Voided, as its arguments were not kept any more; it never ran."
+            "Voided because its arguments were deleted by retention; it never ran."
         }
         VoidReason::PolicyDenied => {
-            "Voided, as a rule of the policy denied it by then; it never ran."
+            "Voided because a rule of the policy denied it at release; it never ran."
         }
         VoidReason::DefaultDenied => {
-            "Voided, as no rule of the policy covered it by then; it never ran."
+            "Voided because no rule of the policy allowed it at release; it never ran."
         }
         VoidReason::PolicyUnavailable => {
-            "Voided, as the policy could not be evaluated; it never ran."
+            "Voided because the policy could not be evaluated; it never ran."
         }
-        VoidReason::BudgetExceeded => "Voided, as a budget was spent; it never ran.",
-        VoidReason::ToolUnknown => "Voided, as its tool was not served any more; it never ran.",
+        VoidReason::BudgetExceeded => "Voided because a budget was exhausted; it never ran.",
+        VoidReason::ToolUnknown => "Voided because its tool no longer existed; it never ran.",
         VoidReason::ToolChanged => {
-            "Voided, as its tool was not the one that was asked about; it never ran."
+            "Voided because its tool had changed since the request; it never ran."
         }
-        VoidReason::ConnectorDisabled => "Voided, as its connector was disabled; it never ran.",
+        VoidReason::ConnectorDisabled => "Voided because its connector was disabled; it never ran.",
     })
 }
 
-/// What went wrong with what somebody just did, by the code of the refusal.
-fn told_of(code: &str) -> Value {
+/// The notice for a request that was refused, by the code of the error.
+fn refusal(code: &str) -> Value {
     let [lead, sentence] = match code {
         "approval_stale" => [
             "Nothing was decided.",
-            "What you saw has changed. This is how it stands now; where the tool runs elsewhere by now, only a no is taken.",
+            "What you saw has changed. This is the current state. If the tool now runs in another place, you can only deny.",
         ],
-        "approval_decided" => ["It was settled before.", "Your answer changed nothing."],
-        "approval_expired" => ["It ran out while you read.", "It ended as no."],
-        "not_an_approver" => ["Nothing was decided.", "The rule asks others."],
+        "approval_decided" => ["It was already decided.", "Your decision changed nothing."],
+        "approval_expired" => ["It expired while you read it.", "It was denied."],
+        "not_an_approver" => ["Nothing was decided.", "The rule names other approvers."],
         "self_approval" => ["Nothing was decided.", "The rule excludes you."],
-        "conflict" => ["Nothing was decided.", "You said yes already, or a Stop holds the call."],
+        "conflict" => {
+            ["Nothing was decided.", "You have already approved this, or a Stop blocks the call."]
+        }
         "reauthentication_required" => {
-            ["Sign in again first.", "This takes a sign-in that is at most 15 minutes old."]
+            ["Sign in again first.", "This requires a sign-in within the last 15 minutes."]
         }
-        "validation_failed" => {
-            ["Nothing was done.", "Something in the form is missing or too long."]
-        }
+        "validation_failed" => ["Nothing was done.", "A field of the form is missing or too long."],
         "challenge_expired" => [
-            "The code works no more.",
-            "It is older than 10 minutes, or was tried 5 times. Ask for a new one.",
+            "This code has expired.",
+            "It is older than 10 minutes, or there were 5 wrong attempts. Request a new one.",
         ],
         "unauthenticated" => {
-            ["That is not the code.", "Look at the newest mail, and type it as it stands there."]
+            ["That is not the code.", "Enter the code from the latest mail exactly as shown there."]
         }
         "invite_expired" => [
-            "This invitation lets you in no more.",
-            "It was for another address, was used or revoked, or is older than seven days. Whoever sent it can send a new one.",
+            "This invitation is no longer valid.",
+            "It was for another address, was used or revoked, or is older than seven days. The person who sent it can send a new one.",
         ],
-        "signup_closed" => {
-            ["Nobody new is let in now.", "Whoever runs the server can change that."]
-        }
-        "rate_limited" => ["Too many at once.", "Wait a little, then try again."],
+        "signup_closed" => ["Sign-up is closed.", "The operator of the server can change that."],
+        "rate_limited" => ["Too many requests.", "Wait a moment, then try again."],
         "service_unavailable" => [
-            "The service can't answer now.",
-            "Whether anything was recorded is told by the page of the call.",
+            "The service is unavailable.",
+            "The page of the call shows whether anything was recorded.",
         ],
         _ => ["That was refused.", "Nothing was done."],
     };
     context! { lead => lead, sentence => sentence }
 }
 
-/// The same where the link of a mail led to it: its reader shows no session, types no code, and may
-/// be the very person whose answer counted.
-fn told_of_link(code: &str) -> Value {
+/// The notice for a request by the link of a mail: the reader has no session, enters no code, and may be
+/// the person whose decision counted.
+fn refusal_of_link(code: &str) -> Value {
     let [lead, sentence] = match code {
         "link_used" => [
-            "This link answers no more.",
-            "It was used, or is too old. What was answered with it stands: sign in to see that.",
+            "This link is no longer valid.",
+            "It was used or has expired. A decision made with it remains: sign in to see it.",
         ],
         "unauthenticated" => [
-            "This link opens nothing.",
-            "It is not whole, or was for somebody who is no longer a member of the org.",
+            "This link is not valid.",
+            "It is incomplete, or was for somebody who is no longer a member of the org.",
         ],
         "reauthentication_required" => [
             "Nothing was decided.",
-            "The rule takes no answer by a link. Sign in and answer there.",
+            "The rule does not accept decisions by link. Sign in to decide.",
         ],
-        "approval_expired" => ["It ran out.", "Nobody answered in time, and it ended as no."],
-        other => return told_of(other),
+        "approval_expired" => ["It expired.", "Nobody decided in time, so it was denied."],
+        other => return refusal(other),
     };
     context! { lead => lead, sentence => sentence }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{event, told_of_link};
+    use super::{event, refusal_of_link};
 
     #[test]
     fn a_link_is_told_of_in_words_of_its_own() {
         for code in ["link_used", "unauthenticated", "reauthentication_required"] {
-            let told = told_of_link(code);
+            let told = refusal_of_link(code);
             let told = [told.get_attr("lead").unwrap(), told.get_attr("sentence").unwrap()];
             let told = told.map(|part| part.to_string()).join(" ");
             assert!(!told.contains("code") && !told.contains("15 minutes"), "{code}: {told}");
         }
-        let used = told_of_link("link_used").get_attr("lead").unwrap().to_string();
+        let used = refusal_of_link("link_used").get_attr("lead").unwrap().to_string();
         assert_ne!(used, "Nothing was decided.", "its reader's yes may have run the call");
-        let stale = told_of_link("approval_stale").get_attr("sentence").unwrap().to_string();
+        let stale = refusal_of_link("approval_stale").get_attr("sentence").unwrap().to_string();
         assert!(stale.contains("has changed"), "{stale}");
     }
 

@@ -72,8 +72,8 @@ pub struct Question {
     pub agent_name: String,
     /// What it wants to call.
     pub tool: String,
-    /// Whether the link takes an answer, or only shows what is asked.
-    pub answers: bool,
+    /// Whether the link accepts a decision, or only shows the request.
+    pub may_decide: bool,
     /// When the link means nothing any more.
     pub expires_at: Timestamp,
 }

@@ -256,7 +256,7 @@ impl Post {
                     expires_at,
                 })
             }
-            Carries::Question { to: linked, org_name, agent_name, tool, answers } => {
+            Carries::Question { to: linked, org_name, agent_name, tool, may_decide } => {
                 Letter::Question(Question {
                     job: job.id,
                     to,
@@ -264,7 +264,7 @@ impl Post {
                     org_name: org_name.clone(),
                     agent_name: agent_name.clone(),
                     tool: tool.clone(),
-                    answers: *answers,
+                    may_decide: *may_decide,
                     expires_at,
                 })
             }

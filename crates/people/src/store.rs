@@ -185,8 +185,8 @@ pub enum Carries {
         agent_name: String,
         /// What it wants to call.
         tool: String,
-        /// Whether the rule takes an answer by a link.
-        answers: bool,
+        /// Whether the rule accepts a decision by link.
+        may_decide: bool,
     },
 }
 

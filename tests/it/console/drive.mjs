@@ -217,7 +217,7 @@ async function lives(desktop) {
     stream = 429;
     made.at(-1).close();
     made.at(-1).dispatchEvent(new Event("error"));
-    await reads("Not live: too many browsers are");
+    await reads("Not live: too many browsers");
     notes();
     looks();
     await opens(3);
@@ -245,7 +245,7 @@ async function lives(desktop) {
     return seen.join(", ");
   })()`);
   const expected = [
-    "1 true Live", "1 true Not live, trying again", "2 true Live", "2 true Not live: too many browsers are",
+    "1 true Live", "1 true Not live, retrying", "2 true Live", "2 true Not live: too many browsers",
     "3 false Live", "4 false Not live", "4 false Signed out", "5 false Live",
   ];
   holds(seen === expected.join(", "), `a list is live or says that it is not: ${seen}`);
@@ -267,7 +267,7 @@ async function keeps(desktop) {
     form.requestSubmit(button);
     await new Promise((goesOn) => { setTimeout(goesOn, 100); });
     globalThis.fetch = real;
-    const link = form.querySelector(".answer:not([hidden]) a");
+    const link = form.querySelector(".problem:not([hidden]) a");
     const is = [location.pathname, form.querySelector("#url").value, link?.target, link?.getAttribute("href")];
     return [...is, document.activeElement === button, button.hasAttribute("aria-disabled")].join(" ");
   })()`);
@@ -311,7 +311,7 @@ async function hooks(desktop) {
   await desktop.type("#url", `${api}/pets`);
   await desktop.type("#types", "webhook.*, deed.sealed");
   await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/webhook_endpoints'] button.primary").click()`);
-  await desktop.until(`document.querySelector(".once code, .answer:not([hidden])")`);
+  await desktop.until(`document.querySelector(".once code, .problem:not([hidden])")`);
   const secret = await desktop.evaluate(`document.querySelector(".once code")?.textContent`);
   holds(secret?.startsWith("whsec_"), `the secret of an endpoint is shown once: ${await desktop.text()}`);
   await desktop.shot(join(pictures, "secret-1440-light.png"));
@@ -331,7 +331,7 @@ async function hooks(desktop) {
   await desktop.evaluate(`document.querySelector("#since").closest("details").open = true;
     document.querySelector("#since").value = new Date(Date.now() - 3600_000).toISOString().slice(0, 19);
     document.querySelector("form[data-send$='/recover'] button").click()`);
-  await desktop.until(`document.querySelector(".said:not([hidden]), .answer:not([hidden])")`);
+  await desktop.until(`document.querySelector(".said:not([hidden]), .problem:not([hidden])")`);
   const said = await desktop.evaluate(`document.querySelector(".said").textContent`);
   holds(/^\d+ events are posted again/.test(said), `what was missed is recovered: ${said}`);
   told("an endpoint was made, pinged and recovered by its page, its secret shown once");
@@ -340,7 +340,7 @@ async function hooks(desktop) {
 
 async function writes(desktop) {
   const found = `document.querySelectorAll("[data-list=lint] li").length`;
-  const lint = `document.querySelector("[data-told=lint]").textContent`;
+  const lint = `document.querySelector("[data-status=lint]").textContent`;
   await desktop.goto(`${base}/app/policies/${policy}?tab=edit`);
   await desktop.until(`/finds nothing|can be saved/.test(${lint})`);
   const document = await desktop.evaluate(`document.querySelector("#document").value`);
@@ -378,7 +378,7 @@ async function proves(desktop, saved) {
     await desktop.evaluate(`document.querySelector("form[data-send^='PUT /v1/policies/'] button.primary").click()`);
   };
   await put("cases: 1\n");
-  await desktop.until(`!document.querySelector("form[data-send^='PUT'] .answer").hidden`);
+  await desktop.until(`!document.querySelector("form[data-send^='PUT'] .problem").hidden`);
   holds(await desktop.evaluate(`document.querySelector("#suite").value === "cases: 1\\n"`), "what was refused is still there");
   await desktop.leading(() => put(suite));
   holds((await desktop.text()).includes("2 tests; a version that fails one is not activated."), "the tests are kept");

@@ -122,7 +122,7 @@ for (let tries = 0; !(await page.text()).includes("Sealed as deed"); tries += 1)
   await page.goto(nothing);
 }
 await text("Changed nothing", "no row was changed");
-await text("The tool answered: nothing.", "an answer that is null is drawn");
+await text("The tool returned null.", "an answer that is null is drawn");
 await holds((await count(".verdict-panel.ok, .judged .badge.ok")) === 0, "nothing was changed, and nothing is green");
 await readable("a call that changed nothing");
 
@@ -132,7 +132,7 @@ await page.goto(`${base}/login?email=${email}&next=/app/approvals/${third.approv
 await holds((await page.url()) === `${base}/app/approvals/${third.approval.id}`, "whoever is signed in goes straight on");
 await page.goto(`${base}/`);
 await holds((await page.url()) === `${base}/app`, "the root leads to the Console");
-await text("shop.refunds.create waits for an answer.", "what waits needs attention");
+await text("shop.refunds.create waits for approval.", "what waits needs attention");
 await holds(await count(`.attention a.primary[href="/app/approvals/${third.approval.id}"]`), "and is one press away");
 
 await text("Checked", "the overview counts what was checked");

@@ -35,7 +35,7 @@ pub(crate) fn answer(app: &App, error: &ApiError, refused: &Refused<'_>) -> Opti
         return see_other(&format!("/login?problem={code}")).ok();
     }
     if let Some(asked) = question(path).filter(|_| refused.is_form) {
-        return see_other(&format!("/app/approvals/{asked}?problem={code}#told")).ok();
+        return see_other(&format!("/app/approvals/{asked}?problem={code}#notice")).ok();
     }
     told(app, error, refused)
 }

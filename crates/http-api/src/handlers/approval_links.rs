@@ -40,7 +40,7 @@ pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     match given(&app, &token, fields).await.map_err(ApiError::from) {
         Ok(_) => Ok(see_other(&format!("{page}#asked"))?),
         Err(error) if error.status().is_client_error() => {
-            Ok(see_other(&format!("{page}&problem={}#told", error.code()))?)
+            Ok(see_other(&format!("{page}&problem={}#notice", error.code()))?)
         }
         Err(error) => Err(error.into()),
     }

@@ -168,19 +168,15 @@ async fn the_page_of_an_action_tells_what_became_known_in_words() {
     let (id, _, amendment) = amended(&house).await;
     let browser = approver(&house, "vie@example.com", Role::Viewer).await.0;
     let html = text(&house.get(&format!("/app/actions/{id}"), &browser.key).await);
-    for shown in [
-        "Known later",
-        "The log has &lt;another&gt; row.",
-        "As it was sealed",
-        "Mismatch",
-        "Reported",
-    ] {
+    for shown in
+        ["Found later", "The log has &lt;another&gt; row.", "As sealed", "Mismatch", "Reported"]
+    {
         assert!(html.contains(shown), "{shown}: {html}");
     }
     assert!(!html.contains("Verified"), "it was sealed by its own report alone: {html}");
     assert!(html.contains(&format!("/app/deeds/{amendment}")), "{html}");
     let list = text(&house.get("/app/actions", &browser.key).await);
-    assert!(list.contains("Known later") && list.contains("later</small>"), "{list}");
+    assert!(list.contains("Found later") && list.contains("later</small>"), "{list}");
     let deed = text(&house.get(&format!("/app/deeds/{amendment}"), &browser.key).await);
     assert!(deed.contains("Amends") && deed.contains(&format!("/app/actions/{id}")), "{deed}");
 }

@@ -260,7 +260,7 @@ async fn nothing_waits_for_whoever_may_answer_nothing() {
     assert!(room(&ann.key).await.contains(badge));
     let empty = room(&mute.key).await;
     assert!(empty.contains("data-live-mark"), "whether the list is live is told");
-    assert!(empty.contains("Nothing waits for you.") && !empty.contains(badge), "{empty}");
+    assert!(empty.contains("Nothing is waiting for you.") && !empty.contains(badge), "{empty}");
 }
 
 #[tokio::test]

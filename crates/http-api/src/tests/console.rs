@@ -210,7 +210,7 @@ async fn the_page_of_a_connector_shows_what_is_to_be_accepted_and_no_secret() {
     let html = text(&house.get(&path, &viewer.key).await);
     assert!(!html.contains("data-send=\"P"), "{html}");
     let list = text(&house.get("/app/connectors?type=fake", &admin.key).await);
-    assert!(list.contains("2 to look at") || list.contains("3 to look at"), "{list}");
+    assert!(list.contains("2 to review") || list.contains("3 to review"), "{list}");
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn whoever_is_not_signed_in_is_led_there_and_back() {
     let answer = house.get("/app/actions", &nobody.key).await;
     assert_eq!((answer.status, location(&answer)), (303, "/app/orgs?next=%2Fapp%2Factions"));
     let orgs = text(&house.get("/app/orgs", &nobody.key).await);
-    assert!(orgs.contains("You are a member of no org."), "{orgs}");
+    assert!(orgs.contains("You are not a member of any org."), "{orgs}");
     // A key is no browser, and is told so in a page.
     let answer = house.get("/app/actions", &house.org_key).await;
     assert!(text(&answer).contains("<code>person_required</code>"), "{answer:?}");
@@ -310,12 +310,12 @@ async fn a_person_signs_in_decides_and_signs_out_by_forms_alone() {
     let stale = format!("csrf={csrf}&context_digest=sha256:{}&note=", "0".repeat(64));
     let path = format!("/v1/approvals/{approval}/approve");
     let refused = house.send(form(&path, &headers, stale)).await;
-    assert_eq!(location(&refused), format!("{page}?problem=approval_stale#told"));
+    assert_eq!(location(&refused), format!("{page}?problem=approval_stale#notice"));
     let told = text(&house.send(read(location(&refused))).await);
     assert!(told.contains("What you saw has changed."), "{told}");
     let fields = format!("csrf={csrf}&context_digest={digest}&note=It+came+back.");
     let forged = house.send(form(&path, &headers, fields.replace(&csrf, "forged"))).await;
-    assert_eq!(location(&forged), format!("{page}?problem=csrf_failed#told"));
+    assert_eq!(location(&forged), format!("{page}?problem=csrf_failed#notice"));
     assert_eq!(house.refund.runs(), 0);
     let given = house.send(form(&path, &headers, fields)).await;
     assert_eq!((given.status, location(&given)), (303, &*format!("{page}#asked")));
@@ -371,11 +371,11 @@ async fn a_call_of_which_little_is_known_and_less_is_shown_can_be_read_and_answe
         let answer = house.get(&format!("/app/approvals/{id}"), &ann.key).await;
         let html = text(&answer);
         assert_eq!(answer.status, 200, "{html}");
-        assert!(html.contains("What it does to data is not known."), "{html}");
+        assert!(html.contains("Its effect on data is unknown."), "{html}");
         assert!(html.contains("<textarea") && !html.contains("C4NARY"), "{html}");
         let hides = args != json!({});
         assert_eq!(html.contains("hidden by policy"), hides, "{args}");
-        assert_eq!(html.contains("Not everything is shown."), hides, "{args}");
+        assert_eq!(html.contains("Some arguments are hidden."), hides, "{args}");
         assert_eq!(html.contains("The call has no arguments."), args == json!({}), "{args}");
         let path = format!("/v1/approvals/{id}/deny");
         let digest =
@@ -398,8 +398,8 @@ async fn parts_of_arguments_that_are_not_listed_are_told_of_and_can_be_read() {
     let page = format!("/app/approvals/{}", mail(&house, &args).await);
     let html = text(&house.get(&page, &ann.key).await);
     let (twice, shown) = ("The arguments have more parts than are listed.", "the last one");
-    assert!(html.contains(twice) && html.contains("102 more stand"), "{html}");
-    assert!(html.contains("All that is shown, as JSON") && html.contains(shown), "{html}");
+    assert!(html.contains(twice) && html.contains("102 more are only in the JSON"), "{html}");
+    assert!(html.contains("All arguments shown, as JSON") && html.contains(shown), "{html}");
     let page = format!("/app/approvals/{}", mail(&house, &json!({ "to": "bob" })).await);
     assert!(!text(&house.get(&page, &ann.key).await).contains(twice));
 }
@@ -426,7 +426,7 @@ async fn a_link_decides_nothing_when_it_is_opened_and_once_when_its_form_is_sent
     let send = |fields: String| house.send(form("/v1/approvals/link", &own, fields));
     let stale = format!("token={link}&decision=approve&context_digest=sha256:{}", "0".repeat(64));
     let refused = send(stale).await;
-    assert_eq!(location(&refused), format!("{page}&problem=approval_stale#told"));
+    assert_eq!(location(&refused), format!("{page}&problem=approval_stale#notice"));
     let yes = format!("token={link}&decision=approve&context_digest={digest}&note=");
     let given = send(yes.clone()).await;
     let there = format!("{page}#asked");
@@ -434,15 +434,15 @@ async fn a_link_decides_nothing_when_it_is_opened_and_once_when_its_form_is_sent
     house.get(&format!("/v1/actions/{}?wait=5", held.id()), &house.support.key).await;
     assert_eq!(house.refund.runs(), 1);
     assert!(text(&house.get(&page, "").await).contains("You approved it"));
-    assert_eq!(location(&send(yes).await), format!("{page}&problem=link_used#told"));
+    assert_eq!(location(&send(yes).await), format!("{page}&problem=link_used#notice"));
     // What it told for a while is over; whoever said yes is not told that nothing was decided.
     house.clock.pass(Duration::from_mins(15));
     let over = text(&house.get(&page, "").await);
-    assert!(over.contains("This link answers no more."), "{over}");
+    assert!(over.contains("This link is no longer valid."), "{over}");
     assert!(!over.contains("Nothing was decided"), "{over}");
     let nothing = house.get("/approve?t=nothing", "").await;
-    assert!(nothing.status == 200 && text(&nothing).contains("This link shows nothing"));
-    assert!(text(&nothing).contains("This link opens nothing."));
+    assert!(nothing.status == 200 && text(&nothing).contains("<h1>This link is not valid</h1>"));
+    assert!(text(&nothing).contains("This link is not valid."));
 }
 
 #[tokio::test]
@@ -465,7 +465,7 @@ async fn a_no_is_offered_where_a_yes_would_not_count() {
             shown.contains(">Deny</button>") && !shown.contains(">Approve</button>"),
             "{shown}"
         );
-        assert!(shown.contains("A no is taken all the same."), "{shown}");
+        assert!(shown.contains("You can still deny it."), "{shown}");
     }
     let question = house.get(&format!("/v1/approvals/{approval}"), &browser.key).await;
     assert_eq!(question.body["may_decide"], false);
@@ -492,7 +492,7 @@ async fn a_link_that_is_opened_elsewhere_shows_the_code_and_signs_nobody_in() {
     let here = text(&house.send(here).await);
     assert!(here.contains("name=\"token\"") && !here.contains(&code(&house)), "{here}");
     let dead = text(&house.get("/auth/confirm?t=chal_01k6ga3wvwee7g9h2j4k6m8n0p.no", "").await);
-    assert!(dead.contains("This opens nothing"), "{dead}");
+    assert!(dead.contains("<h1>This link is not valid</h1>"), "{dead}");
 }
 
 #[tokio::test]

@@ -141,7 +141,7 @@ async fn a_line_break_of_a_note_is_one_letter_as_whoever_typed_it_sees_it() {
     let (half, page) = ("x".repeat(139), format!("/approve?t={link}"));
     // What is too long leads back to the page of the link, which can be answered again.
     let refused = deny(&format!("{half}\r\n{half}xx")).await;
-    assert_eq!(refused, (303, format!("{page}&problem=validation_failed#told")));
+    assert_eq!(refused, (303, format!("{page}&problem=validation_failed#notice")));
     let taken = deny(&format!("{half}\r\n{half}x")).await;
     assert_eq!(taken, (303, format!("{page}#asked")));
     let told = house.get(&format!("/v1/approvals/{id}"), &house.org_key).await;

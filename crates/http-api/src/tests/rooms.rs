@@ -48,28 +48,30 @@ async fn the_page_of_an_endpoint_shows_what_was_posted_and_no_secret() {
     let open = page(&format!("{path}?status=delivered&delivery={sent}")).await;
     for told in [
         &*format!("POST /v1/webhook_deliveries/{sent}/redeliver"),
-        "Tries: 1",
+        "Attempts: 1",
         "<strong>200</strong>",
     ] {
         assert!(open.contains(told), "{told}: {open}");
     }
     // What another endpoint was sent is not told on this one's page.
     let elsewhere = page(&format!("{other}?delivery={sent}")).await;
-    assert!(elsewhere.contains("no such delivery") && !elsewhere.contains("Tries:"), "{elsewhere}");
-    assert!(page(&format!("{path}?status=dead")).await.contains("No delivery stands like that."));
+    assert!(
+        elsewhere.contains("no such delivery") && !elsewhere.contains("Attempts:"),
+        "{elsewhere}"
+    );
+    assert!(page(&format!("{path}?status=dead")).await.contains("No delivery has this status."));
     let unread = page(&format!("{path}?status=lost")).await;
     assert!(
-        unread.contains("<bdi>status</bdi></code> was left out.")
-            && unread.contains("webhook.ping")
+        unread.contains("<bdi>status</bdi></code> was ignored.") && unread.contains("webhook.ping")
     );
     let viewer = approver(&house, "vie@example.com", Role::Viewer).await.0;
     let html = text(&house.get(&format!("{path}?delivery={sent}"), &viewer.key).await);
-    assert!(html.contains("Tries: 1") && !html.contains("data-send="), "{html}");
+    assert!(html.contains("Attempts: 1") && !html.contains("data-send="), "{html}");
     // What is not posted to is not pinged, and enabled on the same page.
     house.ask(("POST", &format!("{route}/disable")), &house.org_key, None).await;
     let html = page(&path).await;
     assert!(
-        html.contains("Somebody disabled it.")
+        html.contains("A person disabled it.")
             && html.contains("/enable\"")
             && !html.contains("/ping\""),
         "{html}"
@@ -118,7 +120,7 @@ pub(super) fn refunding(told: &str) -> Arc<ScriptedTool> {
 #[tokio::test]
 async fn the_rows_that_a_read_back_found_stand_beside_those_that_were_told_of() {
     for (told, word, finding) in [
-        ("20.00".to_owned(), "Verified", "agrees"),
+        ("20.00".to_owned(), "Verified", "matches"),
         (format!("9{CANARY}"), "Mismatch", "in <code><bdi>amount</bdi></code>"),
     ] {
         let house = House::that_runs(refunding(&told)).await;
@@ -126,7 +128,7 @@ async fn the_rows_that_a_read_back_found_stand_beside_those_that_were_told_of() 
         let done = house.post("/v1/actions", call).await;
         let ada = approver(&house, "ada@example.com", Role::Viewer).await.0;
         let html = text(&house.get(&format!("/app/actions/{}", done.id()), &ada.key).await);
-        let table = html.split("The rows, as they were expected and as they were observed").nth(1);
+        let table = html.split("Expected and observed rows").nth(1);
         let table = table.unwrap_or_else(|| panic!("{html}")).split("</table>").next().unwrap();
         for shown in ["public.refunds", "insert", "20.00", finding] {
             assert!(table.contains(shown), "{shown}: {table}");
@@ -155,10 +157,9 @@ async fn the_fields_that_an_api_was_asked_for_stand_beside_those_that_were_told_
     let done = house.post("/v1/actions", json!({ "tool": "mail.refund", "args": {} })).await;
     let ada = approver(&house, "ada@example.com", Role::Viewer).await.0;
     let html = text(&house.get(&format!("/app/actions/{}", done.id()), &ada.key).await);
-    let table = html.split("The fields, as they were expected and as they were read").nth(1);
+    let table = html.split("Expected and observed fields").nth(1);
     let table = table.unwrap_or_else(|| panic!("{html}")).split("</table>").next().unwrap();
-    for shown in
-        ["/note", "agrees", "value_differs", "readback_unreadable", "not there", "9&lt;img"]
+    for shown in ["/note", "matches", "value_differs", "readback_unreadable", "missing", "9&lt;img"]
     {
         assert!(table.contains(shown), "{shown}: {table}");
     }
@@ -180,7 +181,7 @@ async fn a_new_version_is_begun_with_a_version_and_by_whoever_may_save_it() {
         &*format!("data-send=\"POST {versions}\""),
         &format!("name=\"expected_parent\" value=\"{}\"", newest.as_str().unwrap()),
         "Save as version 2",
-        "begun with version 1",
+        "based on version 1",
         "Undoing a write needs a person",
         "-editor.js",
     ] {
@@ -192,7 +193,7 @@ async fn a_new_version_is_begun_with_a_version_and_by_whoever_may_save_it() {
     let made = house.ask(("POST", &versions), &house.org_key, Some(made)).await;
     assert_eq!(made.status, 201, "{made:?}");
     let html = text(&house.get(&path, &admin.key).await);
-    assert!(html.contains("letters that cannot be seen") && !html.contains("<textarea"), "{html}");
+    assert!(html.contains("invisible characters") && !html.contains("<textarea"), "{html}");
     let before = format!("{path}&version={}", newest.as_str().unwrap());
     assert!(text(&house.get(&before, &admin.key).await).contains("Save as version 3"));
     let viewer = approver(&house, "vie@example.com", Role::Viewer).await.0;
@@ -270,19 +271,19 @@ async fn every_filter_of_the_lists_is_a_field_that_keeps_its_value() {
         assert!(html.contains(told), "{told}: {html}");
     }
     let none = page("/app/actions?created_at%5Blt%5D=2026-01-02T03:04:05").await;
-    assert!(none.contains("No action is like that."), "{none}");
+    assert!(none.contains("No action matches these filters."), "{none}");
     // One that cannot be read is left out and told of, and the others hold.
     let bad = page("/app/actions?created_at%5Blt%5D=yesterday&tool=shop.*&cursor=old").await;
     for told in [
-        "<bdi>created_at[lt]</bdi></code> was left out.",
-        "The list begins anew.",
+        "<bdi>created_at[lt]</bdi></code> was ignored.",
+        "Showing the first page.",
         "value=\"shop.*\"",
         "shop.refund",
     ] {
         assert!(bad.contains(told), "{told}: {bad}");
     }
     let other = page("/app/actions?created_at%5Blt%5D=yesterday&tool=mail.*").await;
-    assert!(other.contains("No action is like that."), "{other}");
+    assert!(other.contains("No action matches these filters."), "{other}");
     let html = page("/app/approvals?view=decided").await;
     for name in ["status", "tool", "agent", "created_at[gte]", "created_at[lt]"] {
         assert!(html.contains(&format!("name=\"{name}\"")), "{name}: {html}");
@@ -290,12 +291,12 @@ async fn every_filter_of_the_lists_is_a_field_that_keeps_its_value() {
     let html = page("/app/approvals?view=waiting&tool=shop.*").await;
     assert!(html.contains("value=\"shop.*\"") && html.contains("tool=shop.%2A&amp;"), "{html}");
     let other = page("/app/approvals?view=waiting&tool=mail.*").await;
-    assert!(other.contains("No request of this view is like that."), "{other}");
+    assert!(other.contains("No request in this view matches these filters."), "{other}");
     let wrong = page("/app/approvals?view=waiting&status=denied").await;
-    assert!(wrong.contains("<bdi>status</bdi></code> was left out."), "{wrong}");
+    assert!(wrong.contains("<bdi>status</bdi></code> was ignored."), "{wrong}");
     assert!(wrong.contains("shop.refund"), "{wrong}");
     let none = page("/app/approvals?view=nothing").await;
-    assert!(none.contains("<bdi>view</bdi></code> was left out."), "{none}");
+    assert!(none.contains("<bdi>view</bdi></code> was ignored."), "{none}");
 }
 
 #[tokio::test]
@@ -319,16 +320,16 @@ async fn an_old_link_into_a_list_shows_its_room_and_says_that_it_begins_anew() {
         let answer = house.get(path, &ada.key).await;
         let html = text(&answer);
         assert_eq!(answer.status, 200, "{path}: {html}");
-        assert!(html.contains("The list begins anew."), "{path}: {html}");
+        assert!(html.contains("Showing the first page."), "{path}: {html}");
     }
     let window = text(&house.get("/app?window=age", &ada.key).await);
-    assert!(window.contains("<bdi>window</bdi></code> was left out."), "{window}");
+    assert!(window.contains("<bdi>window</bdi></code> was ignored."), "{window}");
     // What is jumped to and is too long for a search is told in the room of the search.
     let long = "x".repeat(128);
     let led = house.get(&format!("/app/go?q={long}"), &ada.key).await;
     let to = led.headers["location"].to_str().unwrap();
     let html = text(&house.get(to, &ada.key).await);
-    assert!(html.contains("<bdi>q</bdi></code> was left out."), "{html}");
+    assert!(html.contains("<bdi>q</bdi></code> was ignored."), "{html}");
     assert!(html.contains(&format!("value=\"{long}\"")), "{html}");
 }
 

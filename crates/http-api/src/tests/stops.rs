@@ -163,9 +163,8 @@ async fn the_pages_of_a_stop_say_what_becomes_of_what_waits() {
     for waiting in 0..2 {
         for path in ["/app/stop", &agent] {
             let html = text(&house.get(path, &ada.key).await);
-            let legend = format!("alls that wait for a person: {waiting} now</legend>");
-            for told in [&*legend, "Void them: they end, and never run", "value=\"keep\"", "Cancel"]
-            {
+            let legend = format!("ending approvals: {waiting} now</legend>");
+            for told in [&*legend, "Void them: the calls never run", "value=\"keep\"", "Cancel"] {
                 assert!(html.contains(told), "{told} is not at {path}: {html}");
             }
         }
@@ -187,7 +186,7 @@ async fn of_the_members_an_owner_alone_starts_a_stopped_org() {
     assert_eq!(house.refund(20).await.code(), (403, "org_stopped"));
     let page = house.get("/app/stop", &admin.key).await;
     let html = String::from_utf8_lossy(&page.bytes).into_owned();
-    assert!(html.contains("takes the role owner") && !html.contains("/v1/org/start"), "{html}");
+    assert!(html.contains("requires the role owner") && !html.contains("/v1/org/start"), "{html}");
     assert_eq!(start(&owner.key).await.status, 200);
 }
 

@@ -48,7 +48,7 @@ async fn a_failed_call_has_no_verdict_and_nothing_green() {
     let (action, page, list) = pages_of(Outcome::Failed(fault)).await;
     let witness = &action["witness"];
     assert_eq!(json!([witness["verdict"], witness["level"]]), json!(["VERIFIED", "L0"]));
-    assert!(list.contains("<span class=\"hidden\"> it failed"), "{list}");
+    assert!(list.contains("<span class=\"hidden\"> failed"), "{list}");
     for html in [&page, &list] {
         assert!(!is_green(html) && html.contains("connector_auth_failed"), "{html}");
     }
@@ -79,7 +79,7 @@ async fn a_write_that_changed_no_row_says_so_and_an_answer_that_is_null_is_drawn
         assert!(!is_green(html) && html.contains("Changed nothing"), "{html}");
         assert!(html.contains("It ran and changed nothing, by its own report."), "{html}");
     }
-    assert!(page.contains("The tool answered: nothing."), "{page}");
+    assert!(page.contains("The tool returned null."), "{page}");
 }
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn an_answer_that_is_not_kept_is_said_not_to_be_shown() {
     let result = json!("x".repeat(300));
     let (action, page, _) = pages_of(Outcome::Succeeded { result, report }).await;
     assert_eq!((action["status"].as_str(), &action["result"]), (Some("executed"), &Value::Null));
-    assert!(page.contains("What the tool answered is not shown here; its digest is."), "{page}");
-    assert!(!page.contains("The tool answered: nothing."), "{page}");
+    assert!(page.contains("The result is not shown here; its digest is."), "{page}");
+    assert!(!page.contains("The tool returned null."), "{page}");
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn an_estimate_is_a_table_with_words_and_without_indexes() {
     let browser = approver(&house, "ada@example.com", Role::Admin).await.0;
     let page = text(&house.get(&format!("/app/approvals/{approval}"), &browser.key).await);
     assert!(page.contains("1 row of refunds would be added: 20.00 of 22.52"), "{page}");
-    let table = page.split("Rows now, and after the call as the tool foresees it</caption>").nth(1);
+    let table = page.split("Rows now, and after the call as the tool expects</caption>").nth(1);
     let table = table.unwrap_or_else(|| panic!("{page}")).split("</table>").next().unwrap();
     for shown in [
         "refunds",
@@ -212,7 +212,7 @@ async fn an_estimate_is_a_table_with_words_and_without_indexes() {
         "amount",
         "<ins><bdi class=\"text\">20.00</bdi></ins>",
         "&lt;b&gt;",
-        "not there",
+        "<span class=\"hidden\"> none</span>",
     ] {
         assert!(table.contains(shown), "{shown}: {table}");
     }

@@ -84,8 +84,8 @@ async fn no_page_promises_a_mail_that_does_not_leave() {
     let join = format!("/login?invite={}", house.link_of(invite.id));
     for (mail, asking, typing) in [
         (Mail::Leaves, "We email you a link and a code.", "a link and a code are on their way"),
-        (Mail::Stuck, "No mail leaves at the moment.", "Your mail has to wait"),
-        (Mail::Off, "This service sends no mail.", "no link and no code will come"),
+        (Mail::Stuck, "Mail is delayed.", "<h1>Mail is delayed</h1>"),
+        (Mail::Off, "This service sends no mail.", "no link or code will arrive"),
     ] {
         *house.probe.mail.lock().unwrap() = mail;
         for (path, told) in [("/login", asking), (&join, asking), (confirm, typing)] {
@@ -157,7 +157,7 @@ async fn an_invitation_of_somebody_else_or_that_is_over_is_told_on_its_own_page(
     assert_eq!(leads_to(&done), (303, &*told));
     assert_eq!(read(&house, "/v1/session", &session).await.body["org"], serde_json::Value::Null);
     let page = text(&read(&house, &told, &session).await);
-    assert!(page.contains("This invitation lets you in no more."), "{page}");
+    assert!(page.contains("This invitation is no longer valid."), "{page}");
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn where_nobody_new_is_taken_a_sign_in_joins_nobody() {
     let told = format!("/app/join?invite={}&problem=signup_closed", house.link_of(invite.id));
     assert_eq!(leads_to(&done), (303, &*told));
     let page = text(&read(&house, &told, &session).await);
-    assert!(page.contains("Nobody new is let in now."), "{page}");
+    assert!(page.contains("Sign-up is closed."), "{page}");
     assert_eq!(read(&house, "/v1/session", &session).await.body["org"], serde_json::Value::Null);
 }
 
@@ -185,7 +185,7 @@ async fn however_somebody_came_to_a_sign_in_that_joins_it_says_so() {
         format!("/login?problem=rate_limited&next={}", pages::encoded(&join)),
     ] {
         let page = text(&house.get(&login, "").await);
-        assert!(page.contains("you are a member of <bdi>Acme</bdi>"), "{login}: {page}");
+        assert!(page.contains("you become a member of <bdi>Acme</bdi>"), "{login}: {page}");
     }
     for other in ["/login?next=%2Fapp%2Fjoin%3Finvite%3Dmade.up", "/login?invite=made.up.token"] {
         let page = text(&house.get(other, "").await);
@@ -253,7 +253,7 @@ async fn an_org_that_takes_a_newer_sign_in_is_led_to_by_one() {
     let led = house.send(form("/v1/session/org", &headers, fields)).await;
     assert_eq!(leads_to(&led), (303, &*format!("/app/again?next={}", pages::encoded(PAGE))));
     let page = text(&read(&house, leads_to(&led).1, &cookie).await);
-    assert!(page.contains("takes a newer sign-in than yours"), "{page}");
+    assert!(page.contains("needs a more recent sign-in than yours"), "{page}");
 }
 
 #[tokio::test]
@@ -376,7 +376,7 @@ async fn the_first_run_names_what_there_is_and_never_the_services_own_agent() {
     let ada = house.browser_in(org, ADA, Role::Owner).await;
     let page = text(&house.get("/app", &ada.key).await);
     assert!(
-        page.contains("Connect a database") && page.contains("Make an agent and its key"),
+        page.contains("Connect a database") && page.contains("Create an agent and its key"),
         "{page}"
     );
     assert!(!page.contains("exists"), "{page}");
@@ -415,7 +415,7 @@ async fn forms_that_take_a_newer_sign_in_say_so_before_they_are_filled_in() {
         for path in pages {
             let page = text(&house.get(path, &ada.key).await);
             assert_eq!(page.contains(&offer(path)), is_old, "{path}: {page}");
-            assert_eq!(page.contains("what you type here stays"), is_old, "{path}");
+            assert_eq!(page.contains("what you type here is kept"), is_old, "{path}");
         }
         house.clock.pass(Duration::from_mins(16));
     }

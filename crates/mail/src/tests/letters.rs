@@ -41,12 +41,15 @@ fn a_question_reads_as_it_should_and_says_in_one_sentence_what_is_asked() {
     let written = written(&question("support", "shop.refund"));
     expect_file!["letters/question.txt"].assert_eq(&written.text);
     expect_file!["letters/question.html"].assert_eq(&written.html);
-    assert_eq!(written.subject, "support waits for an answer");
+    assert_eq!(written.subject, "support waits for approval");
     let Letter::Question(letter) = question("support", "shop.refund") else { panic!("a question") };
     let Written { text, html, .. } =
-        self::written(&Letter::Question(Question { answers: false, ..letter }));
+        self::written(&Letter::Question(Question { may_decide: false, ..letter }));
     for form in [text, html] {
-        assert!(form.contains("who are signed in") && !form.contains("It answers once"), "{form}");
+        assert!(
+            form.contains("who are signed in") && !form.contains("approve or deny once"),
+            "{form}"
+        );
     }
 }
 

@@ -105,7 +105,7 @@ impl Round {
 // addressed gets none.
 const QUESTION: &str = "
     select asked.tool, asked.record::json #>> '{agent,name}' as agent_name,
-        asked.record::json #>> '{approval,assurance}' is distinct from 'session' as answers,
+        asked.record::json #>> '{approval,assurance}' is distinct from 'session' as may_decide,
         org.record::json ->> 'name' as org_name, person.address
     from only action as asked
         join member on member.org_id = $1 and member.id = $3
@@ -282,7 +282,7 @@ fn question(claimed: &Claimed, asked: &Row) -> Result<MailJob, Fault> {
             org_name: asked.get("org_name")?,
             agent_name: asked.get("agent_name")?,
             tool: asked.get("tool")?,
-            answers: asked.get("answers")?,
+            may_decide: asked.get("may_decide")?,
         },
         expires_at: claimed.expires_at,
         to: Address::parse(address).map_err(|why| asked.fault("address", why))?,
