@@ -297,7 +297,7 @@ fn parsed(messages: &[Vec<u8>], rounds: usize) -> Result<(), Failure> {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
     let speed = |span: Duration| (bytes * rounds) as f64 / 1e6 / span.as_secs_f64();
     let bare = speed(scanned);
-    println!("\n| {} messages, {bytes} bytes | MB/s | beside the scan |", messages.len());
+    println!("\n| {} messages, {bytes} bytes | MB/s | ratio to the scan |", messages.len());
     println!("|---|---|---|");
     println!("| scanned for a byte by `memchr` | {bare:.0} | |");
     for (what, span) in [("parsed", parsed), ("parsed, put together and digested", whole)] {

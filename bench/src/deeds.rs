@@ -55,7 +55,7 @@ struct Proved {
 
 /// Runs everything and prints one table.
 pub(crate) async fn run(scale: Scale) -> Result<(), Failure> {
-    println!("| what | figure | beside | ratio | aim |");
+    println!("| what | figure | compared with | ratio | aim |");
     println!("|---|---|---|---|---|");
     let log = Log::new(DEEDS.at(scale))?;
     let (whole, _) = specimen::action(&Mint::new(SystemClock.now(), &SystemEntropy::new()))

@@ -39,7 +39,7 @@ pub(crate) fn run(scale: Scale) -> Result<(), Failure> {
     let with_request = best(1, || assert!(texts.iter().all(|text| holds(text, digest(&args)))));
     let [bare, whole, with_request] = [bare, whole, with_request].map(|time| time / count);
 
-    println!("| what | figure | beside | ratio | aim |");
+    println!("| what | figure | compared with | ratio | aim |");
     println!("|---|---|---|---|---|");
     let size = texts[0].len();
     for (what, time, aim) in [

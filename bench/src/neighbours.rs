@@ -109,7 +109,7 @@ struct Street {
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let street = Street::new(start(&options).await?, options.scale).await?;
     println!(
-        "| neighbour | alone, per second | beside it | share | p99 alone | p99 beside | health | memory |"
+        "| neighbour | without it, per second | with it | share | p99 without | p99 with | health | memory |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for neighbour in Neighbour::ALL {

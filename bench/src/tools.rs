@@ -199,7 +199,7 @@ fn told(latencies: [Vec<Duration>; 4]) {
     }
     let [bare_api, api, bare_statement, statement] = medians;
     let (added, beside) = (api - bare_api, statement - bare_statement);
-    println!("\n| added by the Gate, p50 | | beside | ratio | aim |");
+    println!("\n| added by the Gate, p50 | | compared with | ratio | aim |");
     println!("|---|---|---|---|---|");
     println!(
         "| to a call of an API | {added:.2} ms | to a call of a database: {beside:.2} ms | {:.2} | at most 1 |",
