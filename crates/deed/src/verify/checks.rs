@@ -45,11 +45,11 @@ checks! {
     Disclosures = "disclosures", "Each disclosure opens the commitment at its place.";
     Log = "log", "All deeds are of one log and one org.";
     Sequence = "sequence", "The places in the log follow each other without a gap.";
-    Prev = "prev", "Each deed names the digest of the one before; the first one of a log, the genesis digest.";
+    Prev = "prev", "Each deed names the digest of the previous one; the first one of a log, the genesis digest.";
     Time = "time", "No deed is issued before the one that it follows.";
-    Unique = "unique", "No deed id stands twice.";
+    Unique = "unique", "No deed id occurs twice.";
     Amends = "amends", "An amendment names the deed that it amends as it is, and what it leaves is honest.";
-    Archived = "archived", "Archived deeds have their places in the log, and no signed checkpoint beside them is of another tree.";
+    Archived = "archived", "Archived deeds have their places in the log, and no signed checkpoint sent with them is of another tree.";
     Intents = "intents", "Each signed intent is the one that its deed names, and of the call that the deed records.";
     Checkpoint = "checkpoint", "The known checkpoint is signed by a trusted checkpoint key.";
     Root = "root", "The known checkpoint is of this log, and the deeds make its root.";
