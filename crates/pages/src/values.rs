@@ -96,9 +96,9 @@ fn fact(name: &str, leaf: &Json) -> Value {
         Json::String(text) => ("text", text.clone()),
         Json::Number(number) => ("number", number.to_string()),
         Json::Bool(flag) => ("word", flag.to_string()),
-        Json::Null => ("nothing", "nothing".to_owned()),
+        Json::Null => ("nothing", "null".to_owned()),
         Json::Array(_) => ("nothing", "an empty list".to_owned()),
-        Json::Object(_) => ("nothing", "an object without members".to_owned()),
+        Json::Object(_) => ("nothing", "an empty object".to_owned()),
     };
     let is_long = text.lines().count() > LINES || text.chars().count() > LETTERS;
     let head: Option<String> = is_long.then(|| text.chars().take(80).collect());
