@@ -68,12 +68,12 @@ impl Commit {
         }
     }
 
-    /// Asks the store what became of a commit whose answer was lost. When it cannot say either,
-    /// whoever waits is told so, and the org's next turn begins with this question.
+    /// Asks the store whether a commit without a response was applied. If the store does not know either,
+    /// the callers get an unknown outcome, and the next turn of the org asks again first.
     async fn resolve(self, means: &Means) -> Fate {
         match means.parts.store.settle(&self.turn).await {
             Ok(true) => self.won(means, None),
-            // The store has made sure that a late commit loses.
+            // The store makes sure that a late commit loses.
             Ok(false) => self.lost(means),
             Err(down) => {
                 tracing::warn!(org = %self.turn.org, error = %causes(&down), "still in doubt");
@@ -91,20 +91,20 @@ impl Commit {
     fn won(self, means: &Means, now: Option<Timestamp>) -> Fate {
         let Self { turn, batch, begun, .. } = self;
         let now = now.map(|now| (now, means.parts.clock.elapsed()));
-        tell_of(means, turn);
+        publish(means, turn);
         done(means, batch, begun);
         Fate::Won(now)
     }
 }
 
-/// Takes note of a turn that is durable, and tells of it.
-pub(crate) fn tell_of(means: &Means, turn: Turn) {
+/// Records a durable turn, and publishes its events.
+pub(crate) fn publish(means: &Means, turn: Turn) {
     means.figures.won(turn.deeds.len());
     means.marks.note(turn.org, Mark::of_head(&turn.head));
     means.notices.tell(Notice { org: turn.org, events: turn.events });
 }
 
-/// Tells the requests of a turn that what they decided stands.
+/// Reports to the requests of a turn that it was committed.
 pub(crate) fn done(means: &Means, batch: Batch, begun: Duration) {
     let took = means.parts.clock.elapsed().saturating_sub(begun);
     means.figures.seconds.observe(took.as_secs_f64());
@@ -113,7 +113,7 @@ pub(crate) fn done(means: &Means, batch: Batch, begun: Duration) {
     batch.tell(&Ok(()));
 }
 
-/// Tells the requests of a turn that nothing came of it.
+/// Reports to the requests of a turn that it failed.
 pub(crate) fn fail(means: &Means, batch: Batch, error: &LedgerError) {
     means.figures.failed.fetch_add(1, Relaxed);
     batch.tell(&Err(error.clone()));

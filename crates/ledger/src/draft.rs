@@ -1,5 +1,5 @@
-//! Brings a turn's draft about: finds what it is decided on, loads what its requests need, and sees
-//! to those whose draft comes to nothing.
+//! Drafts a turn: chooses the snapshot to decide on, loads the rows that its requests need, and returns
+//! the requests whose draft was not used to the queue.
 
 use std::{
     any::Any,
@@ -14,105 +14,108 @@ use tokio::sync::oneshot;
 
 use crate::{
     batch::Batch,
-    commit::{done, fail, tell_of},
+    commit::{done, fail, publish},
     families::{Changes, Loaded, Needs},
     means::Means,
     queue::Memory,
     snapshot::Snapshot,
-    store::{Floor, HeldHead, LedgerError, StoreDown},
+    store::{HeldHead, LedgerError, StoreDown, TurnLock},
     turn::{Draft, DraftFault, Drafted, Ground, Table},
 };
 
-/// For how long requests that lose the head are decided again before they are told to come back.
-const LOSING_FOR: Duration = Duration::from_secs(2);
-/// For how long after a sign of others an instance asks for the head in order.
-const POLITE_FOR: Duration = Duration::from_millis(200);
-/// For how long an instance keeps the floor: long enough that looking afresh and handing over cost
-/// little, and short enough that those who wait hardly notice.
-const FLOOR_FOR: Duration = Duration::from_millis(25);
-/// For how long a turn that is drafted ahead waits for the one before it.
-const FRESH_FOR: Duration = Duration::from_secs(1);
-/// Work that takes longer than this altogether, and than this for each request, is done apart from
-/// other tasks: asking another thread costs something too.
-const SHORT: Duration = Duration::from_millis(2);
-const LIGHT: Duration = Duration::from_micros(250);
+/// How long requests that lose the compare-and-set of the head are decided again before they fail as
+/// [`LedgerError::Busy`].
+const RETRY_FOR: Duration = Duration::from_secs(2);
+/// How long after another instance wrote this org the head is locked before it is read.
+const CONTENDED_FOR: Duration = Duration::from_millis(200);
+/// How long an instance keeps the turn lock: long enough that reading the org again and passing the lock on
+/// cost little, and short enough that waiting instances hardly notice.
+const LOCK_FOR: Duration = Duration::from_millis(25);
+/// How long a turn that is drafted ahead waits for the previous turn.
+const STALE_AFTER: Duration = Duration::from_secs(1);
+/// Work that takes longer than `HEAVY` in total and than `HEAVY_EACH` for each request runs on the compute
+/// threads: passing it to another thread has a cost too.
+const HEAVY: Duration = Duration::from_millis(2);
+const HEAVY_EACH: Duration = Duration::from_micros(250);
 
-/// Drafts the turns of one org, and keeps the requests that decide again.
+/// Drafts the turns of one org, and keeps the requests that must decide again.
 pub(crate) struct Drafter {
     pub(crate) means: Arc<Means>,
     pub(crate) org: OrgId,
     pub(crate) memory: Box<Memory>,
-    /// Requests that decide before any that wait in the queue.
+    /// Requests that decide before those in the queue.
     pub(crate) again: VecDeque<Batch>,
-    // The org's floor, and when it was given to this instance.
-    floor: Option<(Box<dyn Floor>, Duration)>,
-    // Whether a part of this turn's work was heavy.
+    // The org's turn lock, and when this instance got it.
+    turn_lock: Option<(Box<dyn TurnLock>, Duration)>,
+    // Whether part of this turn's work was heavy.
     was_heavy: bool,
 }
 
-/// What a turn is decided on.
+/// The state that a turn is decided on.
 struct Basis {
     snapshot: Snapshot,
-    /// The head, where it is held.
+    /// The lock of the head; `None` if the head is not locked.
     head: Option<Box<dyn HeldHead>>,
     ground: Ground,
-    /// Whether it was read for this turn. Anything else is only proved by a compare-and-set.
+    /// Whether it was read for this turn. A cached state is only proved by the compare-and-set.
     is_fresh: bool,
 }
 
 impl Drafter {
     pub(crate) fn new(means: Arc<Means>, org: OrgId, memory: Box<Memory>) -> Self {
-        Self { means, org, memory, again: VecDeque::new(), floor: None, was_heavy: false }
+        Self { means, org, memory, again: VecDeque::new(), turn_lock: None, was_heavy: false }
     }
 
-    /// A turn of these requests on what is durable, if something comes of it.
-    pub(crate) async fn alone(&mut self, batch: Batch) -> Option<Box<Draft>> {
-        let surely = if self.is_polite() { self.surely(&batch) } else { Needs::default() };
-        match self.basis(surely).await {
+    /// Drafts a turn of these requests on the durable state; `None` if there is nothing to append.
+    pub(crate) async fn draft_durable(&mut self, batch: Batch) -> Option<Box<Draft>> {
+        let needs =
+            if self.is_contended() { self.unconditional_needs(&batch) } else { Needs::default() };
+        match self.basis(needs).await {
             Ok(basis) if self.is_behind(&basis) && !batch.only_opens_log() => {
                 fail(&self.means, batch, &LedgerError::Withheld);
                 None
             }
-            Ok(basis) => self.on(basis, batch).await,
-            Err(down) => self.down(&down, batch),
+            Ok(basis) => self.decide_on(basis, batch).await,
+            Err(down) => self.store_down(&down, batch),
         }
     }
 
-    /// A turn of these requests on top of one that leaves this behind and is being committed.
-    pub(crate) async fn ahead(
+    /// Drafts a turn of these requests on the state after a turn that is being committed.
+    pub(crate) async fn draft_ahead(
         &mut self,
         after: Option<Snapshot>,
         batch: Batch,
     ) -> Option<Box<Draft>> {
         let now = self.memory.time.at(self.elapsed());
-        // Where the time must be read, or the log may change, the first turn is waited for.
+        // If the time must be read or the log may change, the first turn must be committed first.
         let Some((mut snapshot, now)) = after.zip(now).filter(|_| !batch.opens_log()) else {
             self.put_back(batch);
             return None;
         };
         snapshot.set_now(now);
         let basis = Basis { snapshot, head: None, ground: Ground::Ahead, is_fresh: false };
-        self.on(basis, batch).await
+        self.decide_on(basis, batch).await
     }
 
-    /// Whether the record that was just read is behind what was seen of it. Then nothing is decided
-    /// but what opens another log.
+    /// Whether the head that was just read is older than one seen before. Then only requests that open
+    /// another log are decided.
     fn is_behind(&self, basis: &Basis) -> bool {
         let present = basis.snapshot.base().map(|base| &base.head);
         basis.is_fresh && self.means.marks.is_behind(self.org, present)
     }
 
-    /// What the next turn is decided on.
-    async fn basis(&mut self, surely: Needs) -> Result<Basis, StoreDown> {
+    /// The state for the next turn: the cached one, one read under the lock of the head, or one read
+    /// without a lock.
+    async fn basis(&mut self, needs: Needs) -> Result<Basis, StoreDown> {
         self.settle_doubt().await?;
-        let ground = Ground::Firm;
-        let memory = self.memory.snapshot.take().filter(|_| self.may_go_on());
+        let ground = Ground::Durable;
+        let memory = self.memory.snapshot.take().filter(|_| self.may_use_cache());
         if let Some((mut snapshot, now)) = memory.zip(self.memory.time.at(self.elapsed())) {
             snapshot.set_now(now);
             return Ok(Basis { snapshot, head: None, ground, is_fresh: false });
         }
-        let in_order = if self.is_polite() { self.in_order(surely).await? } else { None };
-        let (mut snapshot, head) = match in_order {
+        let locked = if self.is_contended() { self.lock_in_order(needs).await? } else { None };
+        let (mut snapshot, head) = match locked {
             Some((snapshot, head)) => (snapshot, Some(head)),
             None => (self.means.look(self.org).await?, None),
         };
@@ -122,8 +125,8 @@ impl Drafter {
         Ok(Basis { snapshot, head, ground, is_fresh: true })
     }
 
-    /// What the requests need whatever there is.
-    fn surely(&self, batch: &Batch) -> Needs {
+    /// The rows that the requests need in any state of the org.
+    fn unconditional_needs(&self, batch: &Batch) -> Needs {
         let blank = Snapshot::new(self.org, Timestamp::EPOCH, None, Vec::new());
         batch.requests.iter().fold(Needs::default(), |mut needs, request| {
             needs.extend(request.needs(&blank));
@@ -131,22 +134,22 @@ impl Drafter {
         })
     }
 
-    /// Waits for the floor, and for the head behind those that did without.
-    async fn in_order(
+    /// Waits for the turn lock and then for the lock of the head, behind instances without a turn lock.
+    async fn lock_in_order(
         &mut self,
         needs: Needs,
     ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
-        if !self.has_floor() {
-            self.give_up_floor();
-            let floor = self.means.parts.store.floor(self.org).await?;
-            self.floor = floor.map(|floor| (floor, self.elapsed()));
+        if !self.has_turn_lock() {
+            self.release_turn_lock();
+            let lock = self.means.parts.store.turn_lock(self.org).await?;
+            self.turn_lock = lock.map(|lock| (lock, self.elapsed()));
         }
-        self.hold(needs).await
+        self.lock_head(needs).await
     }
 
-    /// Waits for the head, behind the other instances that wait for it, and reads what is needed
-    /// there: others wait for every round trip until the turn is appended.
-    async fn hold(
+    /// Waits for the lock of the head behind the other instances, and reads the needed rows in the same
+    /// round trip: other instances wait for every round trip until the turn is appended.
+    async fn lock_head(
         &mut self,
         needs: Needs,
     ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
@@ -163,8 +166,8 @@ impl Drafter {
         Ok(Some((snapshot, held.head)))
     }
 
-    /// Loads what the requests need, and lets them decide.
-    async fn on(&mut self, basis: Basis, batch: Batch) -> Option<Box<Draft>> {
+    /// Loads the rows that the requests need, and lets the requests decide.
+    async fn decide_on(&mut self, basis: Basis, batch: Batch) -> Option<Box<Draft>> {
         let Basis { snapshot, head, ground, is_fresh } = basis;
         let begun = self.elapsed();
         let mut table = Table::new(snapshot, batch);
@@ -182,7 +185,7 @@ impl Drafter {
             }
             match self.load(head.as_deref(), &missing).await {
                 Ok(found) => table.snapshot.learn(missing, found),
-                Err(down) => return self.down(&down, table.into_batch()),
+                Err(down) => return self.store_down(&down, table.into_batch()),
             }
         }
         let (drafted, rest) =
@@ -192,10 +195,10 @@ impl Drafter {
         match drafted {
             Drafted::Turn(draft) => match signed(ground) {
                 Ok(()) => Some(Box::new(Draft { head, begun, ..*draft })),
-                Err(point) => self.down(&injected(point), draft.batch),
+                Err(point) => self.store_down(&injected(point), draft.batch),
             },
             Drafted::Nothing(batch) => {
-                // Nothing to append means no compare-and-set, and memory alone proves nothing.
+                // Nothing to append means no compare-and-set, and a cached state proves nothing.
                 if is_fresh {
                     done(&self.means, batch, begun);
                 } else {
@@ -205,7 +208,7 @@ impl Drafter {
             }
             Drafted::Undecided => None,
             Drafted::Faulty(batch, fault) => {
-                self.unsealed(batch, &fault);
+                self.drafting_failed(batch, &fault);
                 None
             }
         }
@@ -222,7 +225,7 @@ impl Drafter {
         }
     }
 
-    /// Does a part of a turn's work, apart from other tasks where this org's work is heavy.
+    /// Runs part of a turn's work; on the compute threads if the work of this org is heavy.
     async fn work<T: Send + 'static>(
         &mut self,
         table: Table,
@@ -236,60 +239,60 @@ impl Drafter {
             (done, means.parts.clock.elapsed().saturating_sub(begun))
         };
         let (done, took) =
-            if self.memory.is_heavy { apart(&self.means, timed).await } else { timed() };
-        self.was_heavy |= took > SHORT && took > LIGHT * requests;
+            if self.memory.is_heavy { compute(&self.means, timed).await } else { timed() };
+        self.was_heavy |= took > HEAVY && took > HEAVY_EACH * requests;
         done
     }
 
-    /// Settles the last turn if it is in doubt; until then no other turn may be taken.
+    /// Finds out whether the last turn was committed, if that is unknown; no other turn starts before.
     async fn settle_doubt(&mut self) -> Result<(), StoreDown> {
         let Some(turn) = &self.memory.doubt else { return Ok(()) };
         let committed = self.means.parts.store.settle(turn).await?;
         if let Some(turn) = self.memory.doubt.take().filter(|_| committed) {
-            tell_of(&self.means, *turn);
+            publish(&self.means, *turn);
         }
         Ok(())
     }
 
-    /// Whether a draft of then has waited for so long that its requests must decide anew: they may
-    /// have been given up.
+    /// Whether a draft has waited for so long that its requests must decide again: their callers may
+    /// have gone.
     pub(crate) fn is_stale(&self, begun: Duration) -> bool {
-        self.elapsed().saturating_sub(begun) > FRESH_FOR
+        self.elapsed().saturating_sub(begun) > STALE_AFTER
     }
 
-    /// Whether another instance was seen a moment ago, so that the head is asked for in order.
-    pub(crate) fn is_polite(&self) -> bool {
+    /// Whether another instance wrote this org recently, so that the head is locked in order.
+    pub(crate) fn is_contended(&self) -> bool {
         let since = |then| self.elapsed().saturating_sub(then);
-        self.memory.contended.is_some_and(|then| since(then) <= POLITE_FOR)
+        self.memory.contended.is_some_and(|then| since(then) <= CONTENDED_FOR)
     }
 
-    /// Whether this instance has the floor and may still keep it.
-    fn has_floor(&self) -> bool {
-        let kept = |since| self.elapsed().saturating_sub(since);
-        self.floor.as_ref().is_some_and(|(_, since)| kept(*since) <= FLOOR_FOR)
+    /// Whether this instance has the turn lock and may still keep it.
+    fn has_turn_lock(&self) -> bool {
+        let held = |since| self.elapsed().saturating_sub(since);
+        self.turn_lock.as_ref().is_some_and(|(_, since)| held(*since) <= LOCK_FOR)
     }
 
-    /// Whether nobody else is about to move the head, so that the next turn may rest on what this
-    /// instance remembers.
-    pub(crate) fn may_go_on(&self) -> bool {
-        !self.is_polite() || self.has_floor()
+    /// Whether no other instance is about to move the head, so that the next turn may use the cached
+    /// snapshot.
+    pub(crate) fn may_use_cache(&self) -> bool {
+        !self.is_contended() || self.has_turn_lock()
     }
 
-    /// Lets whoever waits for the floor have it, if its time is over: while this instance's last turn
-    /// is being committed, they can already ask for the head.
-    pub(crate) fn give_up_floor_in_time(&mut self) {
-        if !self.has_floor() {
-            self.give_up_floor();
+    /// Releases the turn lock if this instance has had it for long enough: while its last turn is being
+    /// committed, the next instance can already wait for the head.
+    pub(crate) fn release_turn_lock_in_time(&mut self) {
+        if !self.has_turn_lock() {
+            self.release_turn_lock();
         }
     }
 
-    /// Lets whoever waits for the floor have it.
-    pub(crate) fn give_up_floor(&mut self) {
-        self.floor = None;
+    /// Releases the turn lock to the next instance that waits for it.
+    pub(crate) fn release_turn_lock(&mut self) {
+        self.turn_lock = None;
     }
 
-    /// Remembers what a turn left behind, for it was won: only that proves that nobody else wrote
-    /// since it was read.
+    /// Caches the snapshot after a turn that was committed: only the commit proves that no other instance
+    /// wrote since it was read.
     pub(crate) fn remember(&mut self, after: Option<Snapshot>) {
         self.memory.snapshot = after.map(|mut after| {
             after.forget_settled_but(&Changes::default());
@@ -297,7 +300,7 @@ impl Drafter {
         });
     }
 
-    /// Takes note of a turn that was won, and of the store's time with this process's count then.
+    /// Records a committed turn, and the time of the store together with the elapsed time of this process.
     pub(crate) fn won(&mut self, now: Option<(Timestamp, Duration)>, version: u64) {
         if let Some((now, elapsed)) = now {
             self.memory.time.tell(now, elapsed);
@@ -305,19 +308,19 @@ impl Drafter {
         self.memory.version = Some(version);
     }
 
-    /// Has requests that lost the head decide again, unless that has gone on for too long.
+    /// Lets requests that lost the compare-and-set decide again, for at most [`RETRY_FOR`].
     pub(crate) fn lost(&mut self, mut batch: Batch) {
         let now = self.elapsed();
         self.memory.contended = Some(now);
         let since = *batch.lost.get_or_insert(now);
-        if now.saturating_sub(since) > LOSING_FOR {
+        if now.saturating_sub(since) > RETRY_FOR {
             fail(&self.means, batch, &LedgerError::Busy);
         } else {
             self.put_back(batch);
         }
     }
 
-    /// Has requests decide again by halves: one bad request must not fail the others.
+    /// Lets the two halves of the requests decide again: one bad request must not fail the others.
     pub(crate) fn halve(&mut self, mut batch: Batch) {
         if batch.requests.len() == 1 {
             return fail(&self.means, batch, &LedgerError::Fault);
@@ -327,26 +330,26 @@ impl Drafter {
         self.put_back(batch);
     }
 
-    fn unsealed(&mut self, batch: Batch, fault: &DraftFault) {
+    fn drafting_failed(&mut self, batch: Batch, fault: &DraftFault) {
         self.means.figures.hold_sealing();
         tracing::error!(org = %self.org, error = %causes(fault), "a turn was not drafted");
         self.halve(batch);
     }
 
-    /// Has requests decide before all others.
+    /// Puts requests before all others.
     pub(crate) fn put_back(&mut self, batch: Batch) {
         if !batch.requests.is_empty() {
             self.again.push_front(batch);
         }
     }
 
-    fn down(&self, down: &StoreDown, batch: Batch) -> Option<Box<Draft>> {
+    fn store_down(&self, down: &StoreDown, batch: Batch) -> Option<Box<Draft>> {
         tracing::warn!(org = %self.org, error = %causes(down), "the store is down");
         fail(&self.means, batch, &LedgerError::Unavailable);
         None
     }
 
-    /// The draft, if drafting did not panic.
+    /// The draft; `None` if drafting panicked.
     pub(crate) fn unless_panicked<T>(
         &self,
         drafted: Result<Option<T>, Box<dyn Any + Send>>,
@@ -357,8 +360,8 @@ impl Drafter {
         })
     }
 
-    /// Tells of a turn that panicked. Whoever waits for a request that was dropped with it is told
-    /// that nobody knows what became of it, and the org's next turn looks afresh.
+    /// Logs a turn that panicked. The callers of the requests that were dropped with it get an unknown
+    /// outcome, and the next turn of the org reads its state again.
     pub(crate) fn panicked(&self) {
         tracing::error!(org = %self.org, "a turn panicked; its requests are in doubt");
         self.means.figures.failed.fetch_add(1, Relaxed);
@@ -369,26 +372,26 @@ impl Drafter {
     }
 }
 
-/// Does work apart from the tasks of the runtime.
-async fn apart<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, told) = oneshot::channel();
+/// Runs work on the compute threads, so that it does not block the tasks of the runtime.
+async fn compute<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = oneshot::channel();
     means.parts.spawn.compute(Box::new(move || {
-        // Whoever waits is gone only if it has died.
-        let _ = tell.send(catch_unwind(AssertUnwindSafe(work)));
+        // The receiver is gone only if its task was cancelled.
+        let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
     }));
-    match told.await {
+    match receiver.await {
         Ok(Ok(done)) => done,
-        // A panic goes on where it would have gone without another thread.
+        // A panic continues in the task that would have had it without the other thread.
         Ok(Err(why)) => resume_unwind(why),
         Err(_) => resume_unwind(Box::new("the work was not done")),
     }
 }
 
-/// Passes the points at which a turn is signed.
+/// Passes the failpoints at which a turn is signed.
 fn signed(ground: Ground) -> Result<(), failpoint::Injected> {
     failpoint::hit("turn.signed")?;
     match ground {
-        Ground::Firm => Ok(()),
+        Ground::Durable => Ok(()),
         Ground::Ahead => failpoint::hit("turn.ahead"),
     }
 }

@@ -85,7 +85,7 @@ impl Driver {
             stage = match stage {
                 Stage::Nothing => match self.next(queues, None) {
                     Some(batch) => self.start(batch).await,
-                    None => return self.drafter.give_up_floor(),
+                    None => return self.drafter.release_turn_lock(),
                 },
                 Stage::Committing(turn) => self.go_on(queues, turn).await,
                 Stage::Ahead(turn, next) => self.succeed(turn, next).await,
@@ -103,7 +103,7 @@ impl Driver {
 
     /// Drafts a turn on what is durable, and sends it.
     async fn start(&mut self, batch: Batch) -> Stage {
-        let drafted = AssertUnwindSafe(self.drafter.alone(batch)).catch_unwind().await;
+        let drafted = AssertUnwindSafe(self.drafter.draft_durable(batch)).catch_unwind().await;
         match self.drafter.unless_panicked(drafted) {
             Some(draft) => Stage::Committing(self.send(draft).await),
             None => Stage::Nothing,
@@ -121,7 +121,7 @@ impl Driver {
                 return Stage::Nothing;
             }
         };
-        let ahead = self.drafter.ahead(turn.after.take(), batch);
+        let ahead = self.drafter.draft_ahead(turn.after.take(), batch);
         let drafted = AssertUnwindSafe(ahead).catch_unwind().await;
         match self.drafter.unless_panicked(drafted) {
             Some(next) => {
@@ -135,7 +135,7 @@ impl Driver {
     /// Waits for requests or for the turn's end, and for its end alone where nothing can be built
     /// on it.
     async fn meanwhile(&mut self, queues: &Queues, turn: &mut Committing) -> Meanwhile {
-        if turn.after.is_none() || !self.drafter.may_go_on() {
+        if turn.after.is_none() || !self.drafter.may_use_cache() {
             return Meanwhile::Ended((&mut turn.fate).await);
         }
         let bell = Arc::clone(&self.bell);
@@ -182,7 +182,7 @@ impl Driver {
         }));
         // The turn shall be on its way before this thread is busy with the next.
         pass().await;
-        self.drafter.give_up_floor_in_time();
+        self.drafter.release_turn_lock_in_time();
         Committing { fate, after, version, came }
     }
 

@@ -47,5 +47,5 @@ pub use place::{LogNo, Place};
 pub use request::Request;
 pub use snapshot::Snapshot;
 pub use store::{
-    AppendError, EventStore, Floor, HeldHead, HeldOrg, LedgerError, LedgerStore, StoreDown,
+    AppendError, EventStore, HeldHead, HeldOrg, LedgerError, LedgerStore, StoreDown, TurnLock,
 };

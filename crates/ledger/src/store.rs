@@ -97,11 +97,11 @@ pub trait HeldHead: Send + Sync {
     async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError>;
 }
 
-/// The floor of an org: of the instances that write it at once, the one that has the floor takes a few
-/// turns in a row, and those that asked for it wait. It is given up by dropping this, and taken away
-/// from whoever keeps it too long. It gives order and no authority: turns are judged by the head's
-/// version like any other.
-pub trait Floor: Send + Sync {}
+/// The turn lock of an org, released when dropped. Of the instances that write one org at the same time,
+/// the one with the lock commits a few turns in a row while the others wait for it. The store takes the
+/// lock away from an instance that keeps it too long. The lock gives order and no authority: every turn is
+/// still checked against the version of the head.
+pub trait TurnLock: Send + Sync {}
 
 /// Where turns are kept.
 #[async_trait]
@@ -123,15 +123,15 @@ pub trait LedgerStore: Send + Sync {
     /// the store's own time.
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError>;
 
-    /// Waits for the org's head, holds it, and reads the base and these rows. Nothing when it did not
-    /// come free soon, when there is no such org, or when the store keeps no such order.
+    /// Waits for the lock of the org's head, takes it, and reads the base and these rows. `None` if the
+    /// wait times out, if there is no such org, or if the store has no such lock.
     async fn hold(&self, _org: OrgId, _needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
         Ok(None)
     }
 
-    /// Waits for the org's floor, behind whoever asked before. Nothing when it did not come free soon,
-    /// or when the store keeps no such order.
-    async fn floor(&self, _org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+    /// Waits for the turn lock of the org, in the order of the requests. `None` if the wait times out or
+    /// the store has no such lock.
+    async fn turn_lock(&self, _org: OrgId) -> Result<Option<Box<dyn TurnLock>>, StoreDown> {
         Ok(None)
     }
 

@@ -69,28 +69,28 @@ pub(crate) enum DraftFault {
     Log(#[from] deed::TextError),
 }
 
-/// What a turn goes on from.
+/// The state that a turn is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ground {
-    /// What is durable.
-    Firm,
-    /// A turn that is being committed.
+    /// The durable state.
+    Durable,
+    /// The state after a turn that is being committed.
     Ahead,
 }
 
 impl Table {
-    /// The table of these requests, who know nothing yet but this.
+    /// The table of these requests, with this snapshot.
     pub(crate) fn new(snapshot: Snapshot, mut batch: Batch) -> Self {
         let rest = batch.split_off(batch.requests.len());
         Self { snapshot, batch, rest, spent: Duration::ZERO }
     }
 
-    /// What the requests need that is not known. Those that could not be asked in time go to the
-    /// rest.
+    /// The rows that the requests need and the snapshot does not have. Requests beyond the time limit move
+    /// to the rest.
     ///
-    /// What a request needs may hang on what it gets: which budgets it is counted in says the
-    /// policy, and which counters an action holds says the action. So all are asked again until
-    /// nobody names anything new. Of what is absent that is known too, so this comes to an end.
+    /// The needs of a request can depend on the rows that it gets: the policy names the budgets, and an
+    /// action names its counters. So all requests are asked again until none names a new row. Missing rows
+    /// are cached as missing, so the loop terminates.
     pub(crate) fn missing(&mut self, means: &Means) -> Needs {
         let begun = means.parts.clock.elapsed();
         let spent = |before: Duration| before + means.parts.clock.elapsed().saturating_sub(begun);
@@ -108,7 +108,7 @@ impl Table {
         self.snapshot.missing(needs)
     }
 
-    /// Everybody's requests again, where nothing comes of the turn.
+    /// All requests, for a turn that is not used.
     pub(crate) fn into_batch(self) -> Batch {
         let Self { mut batch, rest, .. } = self;
         batch.append(rest);
@@ -122,7 +122,7 @@ impl Table {
         self.rest.append(late);
     }
 
-    /// Lets every request decide, in order, and seals what they want sealed.
+    /// Lets every request decide in order, and seals their deeds.
     pub(crate) fn draft(mut self, means: &Means, ground: Ground) -> (Drafted, Batch) {
         let org = self.snapshot.org_id();
         let mint = Mint::new(self.snapshot.now(), means.parts.entropy.as_ref());
@@ -148,8 +148,8 @@ impl Table {
         (Drafted::Turn(Box::new(draft)), rest)
     }
 
-    /// The entries of the requests that decide in this turn, and whether what follows them can only
-    /// decide on what they bring.
+    /// The entries of the requests that decide in this turn, and whether later requests need a snapshot
+    /// that is read after it.
     fn decide(&mut self, means: &Means, (ground, mint): (Ground, &Mint<'_>)) -> (Vec<Entry>, bool) {
         let begun = means.parts.clock.elapsed();
         let mut entries: Vec<Entry> = Vec::with_capacity(self.batch.requests.len());
@@ -159,21 +159,21 @@ impl Table {
             if !entries.is_empty() && (took > WORK || bytes >= BYTES) {
                 break;
             }
-            // What nobody asked for is unknown, and not absent: a counter must not be taken for one
-            // that stands at nothing because the agent has other labels since an entry of this turn.
+            // A row that was not loaded is unknown, not missing: if an entry of this turn changed the
+            // labels of the agent, its new counters must not be taken for zero.
             if is_steered && !self.snapshot.missing(request.needs(&self.snapshot)).is_empty() {
                 break;
             }
             let entry = request.decide(&self.snapshot, mint, means.parts.clock.elapsed());
-            // All deeds of a turn are in one log, and a log that is closed gets none any more. So
-            // what came before goes into the old one first, and this entry waits for the turn in
-            // which it stands first, on what is durable.
-            let may_open = ground == Ground::Firm && entries.iter().all(Entry::is_empty);
+            // All deeds of a turn are in one log, and a closed log gets no further deeds. So the earlier
+            // entries go into the old log first, and this entry waits for a turn on the durable state in
+            // which it is the first.
+            let may_open = ground == Ground::Durable && entries.iter().all(Entry::is_empty);
             if entry.opens.is_some() && !may_open {
                 break;
             }
-            // What follows must decide by the org, the log or the policy that this entry brings,
-            // which only a later snapshot has. It keeps its place and goes into the next turn.
+            // Later requests must decide by the org, the log or the policy of this entry, which only a
+            // later snapshot has. They keep their order and go into the next turn.
             let is_last = self.snapshot.base().is_none()
                 || entry.opens.is_some()
                 || !entry.changes.active.is_empty();
@@ -206,7 +206,7 @@ fn seal(
     Ok(Turn { id, org, expected, head, closes, at, changes, deeds, events })
 }
 
-/// What a turn's entries want, everything in its place.
+/// The changes, deeds and events of a turn's entries, with their positions in the log.
 struct Placed {
     head: Head,
     changes: Changes,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
-    AppendError, Base, EventStore, Floor, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs,
-    StoreDown, Turn,
+    AppendError, Base, EventStore, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs, StoreDown,
+    Turn, TurnLock,
     record::{AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
@@ -60,8 +60,8 @@ impl LedgerStore for PostgresStore {
         self.hold_head(org, needs).await
     }
 
-    async fn floor(&self, org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
-        self.take_floor(org).await
+    async fn turn_lock(&self, org: OrgId) -> Result<Option<Box<dyn TurnLock>>, StoreDown> {
+        self.take_turn_lock(org).await
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {

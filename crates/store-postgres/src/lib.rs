@@ -97,16 +97,16 @@ pub struct Pool {
 pub struct PostgresStore {
     database: Database,
     reading: Database,
-    // Of the floors that are waited for or had.
-    floors: Arc<Semaphore>,
+    // Permits for turn locks that are waited for or held.
+    turn_locks: Arc<Semaphore>,
     lease: Duration,
     hold: Duration,
     // Shared by all who send from here.
     rounds: Arc<mails::Rounds>,
 }
 
-/// Of so many connections for turns one may have a floor.
-const FLOORS: usize = 4;
+/// The number of connections for turns for each turn lock.
+const CONNECTIONS_PER_TURN_LOCK: usize = 4;
 
 /// How the database stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,10 +141,10 @@ impl PostgresStore {
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
         let database = Database::new(settings, Share::Turns)?;
         let reading = Database::new(settings, Share::Reading)?;
-        let floors = Arc::new(Semaphore::new(settings.pool_size / FLOORS));
+        let turn_locks = Arc::new(Semaphore::new(settings.pool_size / CONNECTIONS_PER_TURN_LOCK));
         let rounds = Arc::default();
         let (lease, hold) = (settings.lease, settings.hold);
-        Ok(Self { database, reading, floors, lease, hold, rounds })
+        Ok(Self { database, reading, turn_locks, lease, hold, rounds })
     }
 
     /// Checks that the database has exactly the schema of this build, and that what it says it

@@ -19,8 +19,8 @@ pub struct Settings {
     pub deadline: Duration,
     /// How long a lease lasts.
     pub lease: Duration,
-    /// How long a session may hold the head or the floor of an org without a statement before
-    /// PostgreSQL ends it. Others wait for a floor as long, and for a head twice as long.
+    /// How long a session may hold the head or the turn lock of an org without a statement before
+    /// PostgreSQL ends it. Others wait this long for a turn lock, and twice as long for a head.
     pub hold: Duration,
     /// How statements are planned.
     pub plans: Plans,

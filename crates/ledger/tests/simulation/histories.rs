@@ -20,7 +20,7 @@ fn no_history_loses_doubles_or_reorders_what_was_answered() {
     }
     // A simulation in which nothing went wrong would prove nothing.
     let faults = ["crashed", "lost_heads", "doubts", "late_commits", "clock_steps", "panics"];
-    let turns = ["ahead", "redrafted", "in_order", "taken_away", "floors"];
+    let turns = ["ahead", "redrafted", "in_order", "taken_away", "turn_locks"];
     for what in ["answered", "unavailable"].iter().chain(&faults).chain(&turns) {
         assert!(totals[what] > 50, "{what}: {totals:?}");
     }

@@ -1,5 +1,5 @@
 //! The way of the simulated processes to their one store: it delays, loses answers, delivers late,
-//! and has one row that can be locked, and a floor.
+//! and has one row that can be locked, and a turn lock.
 
 use std::sync::{
     Arc, Mutex,
@@ -8,7 +8,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use ledger::{
-    AppendError, Base, Floor, HeldHead, HeldOrg, LedgerStore, Loaded, Needs, Spawn, StoreDown, Turn,
+    AppendError, Base, HeldHead, HeldOrg, LedgerStore, Loaded, Needs, Spawn, StoreDown, Turn,
+    TurnLock,
 };
 use model::{Clock, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
@@ -28,7 +29,7 @@ pub(super) struct Counts {
     doubts: AtomicU64,
     late_commits: AtomicU64,
     taken_away: AtomicU64,
-    floors: AtomicU64,
+    turn_locks: AtomicU64,
     pub(super) clock_steps: AtomicU64,
     pub(super) panics: AtomicU64,
 }
@@ -40,7 +41,7 @@ impl Counts {
             ("doubts", &self.doubts),
             ("late_commits", &self.late_commits),
             ("taken_away", &self.taken_away),
-            ("floors", &self.floors),
+            ("turn_locks", &self.turn_locks),
             ("clock_steps", &self.clock_steps),
             ("panics", &self.panics),
         ]
@@ -48,7 +49,7 @@ impl Counts {
     }
 }
 
-/// What is locked while a head is held, or the floor is had: by whom, and until when.
+/// What is locked while a head is held, or the turn lock is had: by whom, and until when.
 #[derive(Default)]
 pub(super) struct Row {
     lock: Mutex<Option<(u64, Timestamp)>>,
@@ -90,7 +91,7 @@ pub(super) struct Network {
     pub(super) wire: Tasks,
     pub(super) counts: Arc<Counts>,
     pub(super) row: Arc<Row>,
-    pub(super) floor: Arc<Row>,
+    pub(super) turn_lock: Arc<Row>,
     pub(super) is_old: bool,
 }
 
@@ -189,7 +190,7 @@ impl LedgerStore for Network {
         Ok(Some(HeldOrg { base, now, loaded, head }))
     }
 
-    async fn floor(&self, _: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+    async fn turn_lock(&self, _: OrgId) -> Result<Option<Box<dyn TurnLock>>, StoreDown> {
         if self.is_old {
             return Ok(None);
         }
@@ -197,9 +198,9 @@ impl LedgerStore for Network {
         if self.dice.roll(40) == 0 {
             return Err(down());
         }
-        let Some(name) = self.locked(&self.floor).await else { return Ok(None) };
-        self.counts.floors.fetch_add(1, Ordering::Relaxed);
-        Ok(Some(Box::new(HeldFloor { network: self.clone(), name })))
+        let Some(name) = self.locked(&self.turn_lock).await else { return Ok(None) };
+        self.counts.turn_locks.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Box::new(HeldTurnLock { network: self.clone(), name })))
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
@@ -208,18 +209,18 @@ impl LedgerStore for Network {
     }
 }
 
-/// The floor, as long as it is locked under this name.
-struct HeldFloor {
+/// The turn lock, as long as it is locked under this name.
+struct HeldTurnLock {
     network: Network,
     name: u64,
 }
 
-impl Floor for HeldFloor {}
+impl TurnLock for HeldTurnLock {}
 
-impl Drop for HeldFloor {
+impl Drop for HeldTurnLock {
     fn drop(&mut self) {
         if self.network.dice.roll(32) > 0 {
-            self.network.floor.unlock(self.name);
+            self.network.turn_lock.unlock(self.name);
         }
     }
 }

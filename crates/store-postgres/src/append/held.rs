@@ -9,7 +9,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use ledger::{AppendError, Floor, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn};
+use ledger::{AppendError, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn, TurnLock};
 use model::{OrgId, Timestamp};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_postgres::error::SqlState;
@@ -29,9 +29,9 @@ const LIMITS: &str = "
         set_config('idle_in_transaction_session_timeout', $2, true)";
 const LOCK: &str = "select from org_head where org_id = $1 for no key update";
 
-const FLOOR: &str = "wait for the floor of an org";
+const TURN_LOCK: &str = "wait for the turn lock of an org";
 // Two orgs of one number wait for each other at times, which does no harm.
-const TAKE_FLOOR: &str = "select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))";
+const TAKE_TURN_LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))";
 
 /// An open transaction that has locked the org's head.
 struct Held {
@@ -68,18 +68,21 @@ impl PostgresStore {
         Ok(base.map(|base| HeldOrg { base: Some(base), now, loaded, head }))
     }
 
-    /// Waits for the org's floor, behind whoever asked before. A transaction has it that does nothing
-    /// else, so that turns are committed meanwhile. Few are waited for and had at once: whoever has
-    /// one wants a connection for the head as well.
-    pub(crate) async fn take_floor(&self, org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
-        let Ok(place) = Arc::clone(&self.floors).try_acquire_owned() else { return Ok(None) };
-        let kept = self.database.kept().await.map_err(|fault| fault.down(FLOOR))?;
-        let take = Call::new(TAKE_FLOOR).with(*org.as_uuid());
-        // Without the floor the head's own row still gives order.
+    /// Waits for the turn lock of the org: an advisory lock in a transaction of its own, so that turns are
+    /// committed in the meantime. The number of such transactions is limited, because the owner of a turn
+    /// lock needs a connection for the head as well.
+    pub(crate) async fn take_turn_lock(
+        &self,
+        org: OrgId,
+    ) -> Result<Option<Box<dyn TurnLock>>, StoreDown> {
+        let Ok(place) = Arc::clone(&self.turn_locks).try_acquire_owned() else { return Ok(None) };
+        let kept = self.database.kept().await.map_err(|fault| fault.down(TURN_LOCK))?;
+        let take = Call::new(TAKE_TURN_LOCK).with(*org.as_uuid());
+        // Without the turn lock, the row lock of the head still gives order.
         match kept.ask(&[Call::new(BEGIN), self.limits(self.hold), take]).await {
-            Ok(_) => Ok(Some(Box::new(HeldFloor { _kept: kept, _place: place }))),
+            Ok(_) => Ok(Some(Box::new(HeldTurnLock { _kept: kept, _place: place }))),
             Err(unanswered) if is_busy(&unanswered) => Ok(None),
-            Err(unanswered) => Err(unanswered.fault().down(FLOOR)),
+            Err(unanswered) => Err(unanswered.fault().down(TURN_LOCK)),
         }
     }
 
@@ -90,14 +93,14 @@ impl PostgresStore {
     }
 }
 
-/// An open transaction that has the org's floor.
-struct HeldFloor {
+/// An open transaction with the turn lock of the org.
+struct HeldTurnLock {
     _kept: Kept,
-    // Given back after the connection.
+    // Released after the connection.
     _place: OwnedSemaphorePermit,
 }
 
-impl Floor for HeldFloor {}
+impl TurnLock for HeldTurnLock {}
 
 /// Whether what was to be locked did not come free in time.
 fn is_busy(unanswered: &Unanswered) -> bool {

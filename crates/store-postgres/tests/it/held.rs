@@ -109,57 +109,60 @@ async fn those_who_ask_have_the_head_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn who_has_the_floor_takes_turns_and_hands_it_to_the_next() {
+async fn who_has_the_turn_lock_takes_turns_and_hands_it_to_the_next() {
     let Some((database, store)) = store().await else { return };
     let owner = database.owner().await;
     let mut scribe = Scribe::created(36, &*store).await;
-    let floor = store.floor(scribe.org).await.unwrap().expect("the floor is free");
+    let turn_lock = store.turn_lock(scribe.org).await.unwrap().expect("the turn lock is free");
     let next = {
         let (store, org) = (store.clone(), scribe.org);
-        tokio::spawn(async move { store.floor(org).await.unwrap().is_some() })
+        tokio::spawn(async move { store.turn_lock(org).await.unwrap().is_some() })
     };
     for number in 0..3 {
         let turn = vec![Changes::from(scribe.agent(&number.to_string()))];
         scribe.append(&*store, turn).await.unwrap();
     }
     until_blocked(&owner).await;
-    assert!(!next.is_finished(), "two have the floor");
+    assert!(!next.is_finished(), "two have the turn lock");
     let other = Scribe::new(37, scribe.now).org;
-    assert!(store.floor(other).await.unwrap().is_some(), "every org has a floor of its own");
-    drop(floor);
+    assert!(
+        store.turn_lock(other).await.unwrap().is_some(),
+        "every org has a turn lock of its own"
+    );
+    drop(turn_lock);
     assert!(next.await.unwrap());
 }
 
 #[tokio::test]
-async fn who_has_the_floor_and_stops_keeps_the_others_waiting_for_less_than_a_second() {
+async fn who_has_the_turn_lock_and_stops_keeps_the_others_waiting_for_less_than_a_second() {
     let Some((database, store)) = store().await else { return };
     let scribe = Scribe::created(38, &*store).await;
     let brief = brief(&database);
-    let stopped = brief.floor(scribe.org).await.unwrap();
+    let stopped = brief.turn_lock(scribe.org).await.unwrap();
     assert!(stopped.is_some());
     // PostgreSQL ends the session that has it.
-    let next = store.floor(scribe.org).await.unwrap();
-    assert!(next.is_some(), "the floor does not come free");
+    let next = store.turn_lock(scribe.org).await.unwrap();
+    assert!(next.is_some(), "the turn lock does not come free");
     // Whoever does not get it in time does without.
-    assert!(brief.floor(scribe.org).await.unwrap().is_none(), "two have the floor");
+    assert!(brief.turn_lock(scribe.org).await.unwrap().is_none(), "two have the turn lock");
     hold(&store, &scribe).await;
 }
 
 #[tokio::test]
-async fn floors_leave_connections_for_heads() {
+async fn turn_locks_leave_connections_for_heads() {
     let Some((database, store)) = store().await else { return };
     let mut settings = settings(&database);
     settings.pool_size = 4;
     let few = PostgresStore::new(&settings).unwrap();
-    let (mut scribes, mut floors, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut scribes, mut turn_locks, mut heads) = (Vec::new(), Vec::new(), Vec::new());
     for number in 40..44 {
         let scribe = Scribe::created(number, &*store).await;
-        floors.extend(few.floor(scribe.org).await.unwrap());
+        turn_locks.extend(few.turn_lock(scribe.org).await.unwrap());
         scribes.push(scribe);
     }
-    assert_eq!(floors.len(), 1, "the others do without");
+    assert_eq!(turn_locks.len(), 1, "the others do without");
     for scribe in scribes.iter().take(3) {
         heads.push(hold(&few, scribe).await);
     }
-    drop((floors, heads));
+    drop((turn_locks, heads));
 }
