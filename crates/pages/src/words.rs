@@ -191,15 +191,15 @@ fn warning(code: &str) -> Value {
 /// The reason why the reader may not decide, as a sentence.
 fn why_not(code: &str) -> &'static str {
     match code {
-        "not_an_approver" => "You can't decide this: the rule names other approvers.",
+        "not_an_approver" => "You can't decide this: you are not one of its approvers.",
         "self_approval" => {
-            "You can't decide this: the call is on your behalf, or you wrote the policy or own the agent."
+            "You can't decide this: the rule excludes you, because the call is on your behalf, or you wrote the policy version or own the agent."
         }
         "conflict" => {
-            "You have already approved this, or a Stop blocks the call. You can still deny it."
+            "You have already approved this, or the agent or its org is held. You can still deny it."
         }
-        "approval_decided" => "This is already decided.",
-        "approval_expired" => "It expired and was denied.",
+        "approval_decided" => "This is no longer open.",
+        "approval_expired" => "It expired, and the call was denied.",
         "reauthentication_required" => {
             "The rule accepts decisions only from people who are signed in."
         }
@@ -246,13 +246,14 @@ fn refusal(code: &str) -> Value {
             "Nothing was decided.",
             "What you saw has changed. This is the current state. If the tool now runs in another place, you can only deny.",
         ],
-        "approval_decided" => ["It was already decided.", "Your decision changed nothing."],
-        "approval_expired" => ["It expired while you read it.", "It was denied."],
-        "not_an_approver" => ["Nothing was decided.", "The rule names other approvers."],
+        "approval_decided" => ["It is no longer open.", "Your decision changed nothing."],
+        "approval_expired" => ["It expired while you read it.", "The call was denied."],
+        "not_an_approver" => ["Nothing was decided.", "You are not one of the approvers."],
         "self_approval" => ["Nothing was decided.", "The rule excludes you."],
-        "conflict" => {
-            ["Nothing was decided.", "You have already approved this, or a Stop blocks the call."]
-        }
+        "conflict" => [
+            "Nothing was decided.",
+            "You have already approved this, or the agent or its org is held.",
+        ],
         "reauthentication_required" => {
             ["Sign in again first.", "This requires a sign-in within the last 15 minutes."]
         }
@@ -261,9 +262,7 @@ fn refusal(code: &str) -> Value {
             "This code has expired.",
             "It is older than 10 minutes, or there were 5 wrong attempts. Request a new one.",
         ],
-        "unauthenticated" => {
-            ["That is not the code.", "Enter the code from the latest mail exactly as shown there."]
-        }
+        "unauthenticated" => ["That is not the code.", "Enter the code from the latest mail."],
         "invite_expired" => [
             "This invitation is no longer valid.",
             "It was for another address, was used or revoked, or is older than seven days. The person who sent it can send a new one.",
@@ -295,7 +294,7 @@ fn refusal_of_link(code: &str) -> Value {
             "Nothing was decided.",
             "The rule does not accept decisions by link. Sign in to decide.",
         ],
-        "approval_expired" => ["It expired.", "Nobody decided in time, so it was denied."],
+        "approval_expired" => ["It expired.", "Nobody decided in time, so the call was denied."],
         other => return refusal(other),
     };
     context! { lead => lead, sentence => sentence }

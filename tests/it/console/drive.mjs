@@ -333,7 +333,7 @@ async function hooks(desktop) {
     document.querySelector("form[data-send$='/recover'] button").click()`);
   await desktop.until(`document.querySelector(".said:not([hidden]), .problem:not([hidden])")`);
   const said = await desktop.evaluate(`document.querySelector(".said").textContent`);
-  holds(/^\d+ events are posted again/.test(said), `what was missed is recovered: ${said}`);
+  holds(/^\d+ events are sent again/.test(said), `what was missed is recovered: ${said}`);
   told("an endpoint was made, pinged and recovered by its page, its secret shown once");
   return { id: made.slice(`${base}/app/webhooks/`.length), delivery: pinged };
 }
@@ -342,7 +342,7 @@ async function writes(desktop) {
   const found = `document.querySelectorAll("[data-list=lint] li").length`;
   const lint = `document.querySelector("[data-status=lint]").textContent`;
   await desktop.goto(`${base}/app/policies/${policy}?tab=edit`);
-  await desktop.until(`/finds nothing|can be saved/.test(${lint})`);
+  await desktop.until(`/No findings|can be saved/.test(${lint})`);
   const document = await desktop.evaluate(`document.querySelector("#document").value`);
   const put = (text) => desktop.evaluate(`(() => {
     const field = document.querySelector("#document");
@@ -358,7 +358,7 @@ async function writes(desktop) {
   holds((await desktop.evaluate(chosen)) === "nothing: 1", "a finding leads to its line and column");
   await desktop.shot(join(pictures, "editor-error-1440-light.png"));
   await put(`${document.trimEnd()}\n# Looked at again.\n`);
-  await desktop.until(`/finds nothing|can be saved/.test(${lint})`);
+  await desktop.until(`/No findings|can be saved/.test(${lint})`);
   await desktop.press("form.editor button.primary");
   const saved = await desktop.url();
   holds(/\?version=pv_/.test(saved), `a version is saved: ${saved}`);
@@ -381,7 +381,7 @@ async function proves(desktop, saved) {
   await desktop.until(`!document.querySelector("form[data-send^='PUT'] .problem").hidden`);
   holds(await desktop.evaluate(`document.querySelector("#suite").value === "cases: 1\\n"`), "what was refused is still there");
   await desktop.leading(() => put(suite));
-  holds((await desktop.text()).includes("2 tests; a version that fails one is not activated."), "the tests are kept");
+  holds((await desktop.text()).includes("2 tests; a version that fails one cannot be activated."), "the tests are kept");
   await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] button").click()`);
   await desktop.until(`document.querySelectorAll("form[data-send='POST /v1/policies/test'] .lines li").length === 2`);
   const lines = await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] .lines").textContent`);

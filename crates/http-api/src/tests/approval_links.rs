@@ -187,8 +187,8 @@ async fn the_page_of_whoever_was_second_says_who_decided() {
     for (link, is_told) in [(&anns, true), (&vies, false)] {
         let path = format!("/approve?t={link}");
         for (path, words) in [
-            (path.clone(), "Already decided"),
-            (format!("{path}&problem=approval_decided"), "It was already decided."),
+            (path.clone(), "No longer open"),
+            (format!("{path}&problem=approval_decided"), "It is no longer open."),
         ] {
             let html = page(&path, "").await;
             assert!(html.contains(words) && html.contains(" denied it "), "{html}");
@@ -202,10 +202,10 @@ async fn the_page_of_whoever_was_second_says_who_decided() {
     let browser = house.browser_in(house.org, "ann@example.com", Role::Admin).await;
     let path = format!("/app/approvals/{approval}?problem=approval_decided");
     let html = page(&path, &browser.key).await;
-    let told = html.split("It was already decided.").nth(1).unwrap().split("</p>").next().unwrap();
+    let told = html.split("It is no longer open.").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(told.contains("<bdi>bob@example.com</bdi>") && told.contains(" denied it "), "{told}");
     assert!(told.contains("Your decision changed nothing.") && !told.contains("&lt;"), "{told}");
-    assert!(!html.contains("may decide"), "nobody may any more: {html}");
+    assert!(!html.contains("can approve"), "nobody may any more: {html}");
 }
 
 #[tokio::test]

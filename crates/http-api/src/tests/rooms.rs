@@ -71,7 +71,7 @@ async fn the_page_of_an_endpoint_shows_what_was_posted_and_no_secret() {
     house.ask(("POST", &format!("{route}/disable")), &house.org_key, None).await;
     let html = page(&path).await;
     assert!(
-        html.contains("A person disabled it.")
+        html.contains("It was disabled on request.")
             && html.contains("/enable\"")
             && !html.contains("/ping\""),
         "{html}"
@@ -198,7 +198,7 @@ async fn a_new_version_is_begun_with_a_version_and_by_whoever_may_save_it() {
     assert!(text(&house.get(&before, &admin.key).await).contains("Save as version 3"));
     let viewer = approver(&house, "vie@example.com", Role::Viewer).await.0;
     let html = text(&house.get(&path, &viewer.key).await);
-    assert!(!html.contains("<textarea") && html.contains("takes the role admin"), "{html}");
+    assert!(!html.contains("<textarea") && html.contains("requires the role admin"), "{html}");
     // A policy without a version begins with a document that saves as it is.
     let empty = json!({ "name": "first steps" });
     let empty = house.ask(("POST", "/v1/policies"), &house.org_key, Some(empty)).await.id();
