@@ -32,18 +32,16 @@ pub use policy::{
 };
 pub use vault::Vault;
 
-/// The service between AI agents and the tools they call: it decides, runs, witnesses and seals.
+/// Gate between AI agents and the tools they call: it decides, runs, witnesses and seals calls.
 #[derive(Debug, Parser)]
 #[command(name = "chancery", version, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 ok, 1 found bad, 2 usage, 3 undecidable, 4 malformed input, \
-                  5 internal, 6 control database away."
-)]
+#[command(after_help = "Exit codes: 0 success, 1 problem found, 2 usage error, 3 undecidable, 4 \
+                  malformed input, 5 internal error, 6 control database unavailable.")]
 pub struct Cli {
-    /// The YAML file with settings.
+    /// Path of the YAML settings file.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub verb: Verb,
     /// The commit that the program is built from, which is no word of the command line.
@@ -51,91 +49,93 @@ pub struct Cli {
     pub commit: Option<String>,
 }
 
-/// What to do.
+/// The command to run.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Serve the HTTP interface until SIGTERM or Ctrl-C.
+    /// Serve the HTTP API until SIGTERM or Ctrl-C.
     Serve,
-    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C. Touches
-    /// nothing there that it did not make.
+    /// Create a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C. Change
+    /// nothing on the cluster that this command did not create.
     Up(Up),
-    /// Tell the whole story in memory, without PostgreSQL or a network.
+    /// Run the whole demo in memory, without PostgreSQL or a network.
     Demo,
-    /// Bring the control database to the schema of this version.
+    /// Migrate the control database to the schema of this version.
     Migrate(Migrate),
-    /// Check deeds offline, knowing only published keys.
+    /// Verify deeds offline, with only the published keys.
     Verify(Verify),
-    /// Print what a deed says, without checking it.
+    /// Print the content of a deed, without verifying it.
     Inspect {
-        /// A deed in API form; `-` reads standard input.
+        /// File with a deed in API form; `-` reads standard input.
         file: PathBuf,
     },
-    /// Show that the log of one checkpoint grew from that of another.
+    /// Check that the log of one checkpoint grew from the log of another.
     Consistency(Consistency),
-    /// Compare two histories, or two checkpoints, of one log.
+    /// Compare two histories, or two checkpoints, of the same log.
     Diff(Diff),
-    /// Print deeds in the form that other tools take, one a line.
+    /// Print deeds in a format that other tools accept, one per line.
     Export {
-        /// A deed, lines of deeds, or a file of evidence; `-` reads standard input.
+        /// A deed, deeds as JSON lines, or an evidence file; `-` reads standard input.
         file: PathBuf,
-        /// As DSSE envelopes.
+        /// Print DSSE envelopes.
         #[arg(long, required = true)]
         dsse: bool,
     },
-    /// Look at the record and at everything that the service needs, and change nothing. Ends in 0
-    /// when all is well, in 1 when something is not, in 2 when it could not look.
+    /// Check the record and everything that the service requires, and change nothing. Exit with 0
+    /// if all checks pass, with 1 if a check fails, and with 2 if the checks could not run.
     Check(Check),
-    /// Work on policies.
+    /// Lint, test, compare, explain, replay and activate policies.
     #[command(subcommand)]
     Policy(Policy),
-    /// Make seal keys, and activate, retire, revoke and list them.
+    /// Create seal keys, and activate, retire, revoke and list them.
     #[command(subcommand)]
     Keys(Keys),
     /// List logs of deeds, and open a new one after deeds were lost.
     #[command(subcommand)]
     Log(Log),
-    /// Thin what is kept of old times, as the role that owns the schema.
+    /// Remove old checkpoints and move old deeds, as the role that owns the schema.
     #[command(subcommand)]
     Archive(Archive),
-    /// Make, list, stop, start and set up orgs.
+    /// Create, list, stop, start and configure orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Let a person into an org that nobody is in yet.
+    /// Invite an owner to an org that has no members yet.
     #[command(subcommand)]
     Owner(Owner),
-    /// Make, list, stop, start, suspend, resume and archive agents.
+    /// Create, list, change, stop, start, suspend, resume and archive agents.
     #[command(subcommand)]
     Agent(Agent),
-    /// Make the key of an agent that signs what it asks for, sign with it, and check a signer.
+    /// Create a key with which an agent signs its calls, sign with it, and check a signer.
     #[command(subcommand)]
     Intent(Intent),
-    /// Make, list and revoke API keys.
+    /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(Key),
-    /// Make, change, switch and list connectors, and look at what they govern.
+    /// Create, change, enable, disable, archive and list connectors, and check the systems that
+    /// they govern.
     #[command(subcommand)]
     Connector(Connector),
-    /// Work on what is encrypted under the vault's keys.
+    /// Re-encrypt secrets under the vault's keys.
     #[command(subcommand)]
     Vault(Vault),
-    /// Print what happens in an org as it happens, and post it, signed, to a receiver that is being
-    /// written. The key is `SERVICE_API_KEY` of the environment.
+    /// Print the events of an org as they occur, and optionally post them, signed, to a webhook
+    /// receiver under development. The API key is read from the environment variable
+    /// `SERVICE_API_KEY`.
     Listen(Listen),
-    /// Print what makes a shell complete the verbs and what they take.
+    /// Print a completion script for a shell.
     Completions {
-        /// The shell.
+        /// Shell to complete for.
         shell: clap_complete::Shell,
     },
-    /// Write the pages of the manual, one for each verb.
+    /// Write the manual pages, one for each command.
     Man {
-        /// The folder to write them to.
+        /// Folder to write the pages to.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
     /// Print a page of the generated documentation.
     #[command(hide = true)]
     InternalDocs {
-        /// Which page.
+        /// Page to print.
         page: Page,
     },
 }
@@ -143,43 +143,43 @@ pub enum Verb {
 /// What `up` takes.
 #[derive(Debug, Args)]
 pub struct Up {
-    /// Where secrets and keys of the demo are kept.
+    /// Folder in which the demo's secrets and keys are stored.
     #[arg(long, value_name = "DIR")]
     pub data_dir: PathBuf,
-    /// A superuser's address of the cluster that the demo is made on. A list of processes shows
-    /// it here, and not in the environment as `CHANCERY_POSTGRES_URL`.
+    /// URL of a superuser on the cluster that the demo is created on. A process list shows this
+    /// option; it does not show the environment variable `CHANCERY_POSTGRES_URL`.
     #[arg(long, value_name = "URL")]
     pub postgres_url: Option<String>,
-    /// Drop the demo's databases, which `up` marked when it made them, and start over.
+    /// Drop the demo's databases, which `up` marked when it created them, and start over.
     #[arg(long)]
     pub fresh: bool,
-    /// The port to serve at.
+    /// Port to serve on.
     #[arg(long, value_name = "N", default_value_t = 8080)]
     pub port: u16,
-    /// What the writes of a demo that is made now are witnessed by: `log`, which is the shop's change
-    /// log, or `report`, the tools' own reports. The first takes a cluster with `wal_level = logical`,
-    /// which keeps that log while nothing serves: set its `max_slot_wal_keep_size`.
+    /// Evidence for the writes of a new demo: `log` is the shop's change log, `report` is the
+    /// tools' own reports. `log` requires a cluster with `wal_level = logical`, which retains that
+    /// log while no service runs: set its `max_slot_wal_keep_size`.
     #[arg(long, value_name = "EVIDENCE", default_value = "log")]
     pub witness: ShopWitness,
 }
 
-/// What a demo's writes are witnessed by.
+/// Evidence for a demo's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ShopWitness {
     /// The shop's change log, at L2.
     Log,
-    /// What the tools report, at L0.
+    /// The tools' own reports, at L0.
     Report,
 }
 
 /// What `migrate` takes.
 #[derive(Debug, Args)]
 pub struct Migrate {
-    /// The role that the service logs in as; the one in `SERVICE_DATABASE_URL` by default.
+    /// Role that the service logs in as. The default is the role in `SERVICE_DATABASE_URL`.
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
-    /// Then spread the tables over the nodes of a Citus cluster, by their org. What is to be done
-    /// is printed first. Stop the service before.
+    /// After the migration, distribute the tables over the nodes of a Citus cluster, by org. The
+    /// steps are printed first. Stop the service beforehand.
     #[arg(long)]
     pub distribute: bool,
 }
@@ -187,15 +187,15 @@ pub struct Migrate {
 /// What `check` takes.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Check {
-    /// Print what was found as JSON.
+    /// Print the findings as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Names an org.
+/// Selects an org.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct InOrg {
-    /// The org's id; not needed while there is only one.
+    /// ID of the org; optional while there is only one org.
     #[arg(long, value_name = "ID")]
     pub org: Option<OrgId>,
 }

@@ -11,53 +11,55 @@ use super::InOrg;
 /// What `org` does.
 #[derive(Debug, Subcommand)]
 pub enum Org {
-    /// Make an org with its log, its built-in agent and the starter policy.
+    /// Create an org with its log, its built-in agent and the starter policy.
     Create {
-        /// Its name.
+        /// Name of the org.
         name: String,
-        /// The time zone that its days begin in, an IANA name.
+        /// IANA name of the time zone that the org's days begin in.
         #[arg(long, default_value = "UTC")]
         time_zone: String,
     },
-    /// List the orgs.
+    /// List all orgs.
     List(ListForm),
-    /// Stop every agent of the org; nothing starts once this has answered.
+    /// Stop every agent of the org; no call starts after this command has returned.
     Stop(StopOrg),
-    /// Let the org's agents act again; those that were stopped one by one stay stopped.
+    /// Start the org's agents again; agents that were stopped individually stay stopped.
     Start(ByReason),
-    /// Set how the org is run; what is not named stays as it is.
+    /// Change an org's settings; settings that are not given stay unchanged.
     Set(SetOrg),
 }
 
 /// What `org set` takes.
 #[derive(Debug, Args)]
 pub struct SetOrg {
-    /// What it is called from now on; no two orgs have one name.
+    /// New name of the org; names of orgs are unique.
     #[arg(long)]
     pub name: Option<String>,
-    /// The time zone that its days begin in, an IANA name; budgets of days count anew in it.
+    /// IANA name of the time zone that the org's days begin in; daily budgets count again from the
+    /// start in it.
     #[arg(long, value_name = "ZONE")]
     pub time_zone: Option<String>,
-    /// For how many days payloads are kept once their action is sealed, from 1 to 3650. What a shorter
-    /// time removes does not come back.
+    /// Number of days that payloads are kept after their action is sealed, from 1 to 3650. Payloads
+    /// that a shorter time removes cannot be restored.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
     pub retention_days: Option<u16>,
-    /// How long people have to answer when neither rule nor policy says, from `1m` to `168h`.
+    /// Time in which an approval request must be decided if neither rule nor policy sets one, from
+    /// `1m` to `168h`.
     #[arg(long, value_name = "TIME", conflicts_with = "no_approvals_expire_in")]
     pub approvals_expire_in: Option<AnswerTime>,
-    /// Let the service's setting say how long people have.
+    /// Use the service's setting for the time in which an approval request must be decided.
     #[arg(long)]
     pub no_approvals_expire_in: bool,
-    /// Whether nobody says yes on their own behalf, whatever a rule lets them.
+    /// Whether nobody may approve their own request, even if a rule allows it.
     #[arg(long, value_name = "BOOL")]
     pub require_other_person: Option<bool>,
-    /// Whether the only member may say yes to what a rule excludes them from.
+    /// Whether the only member may approve a request that a rule excludes them from.
     #[arg(long, value_name = "BOOL")]
     pub allow_single_member: Option<bool>,
-    /// Whether a policy version becomes active only once a second person confirmed it.
+    /// Whether a policy version becomes active only after a second person has confirmed it.
     #[arg(long, value_name = "BOOL")]
     pub policy_two_person: Option<bool>,
-    /// Change nothing unless the org is at this revision.
+    /// Change the org only if it is at this revision.
     #[arg(long, value_name = "NUMBER")]
     pub expected_revision: Option<u32>,
     /// Which org.
@@ -68,9 +70,9 @@ pub struct SetOrg {
 /// What `owner` does.
 #[derive(Debug, Subcommand)]
 pub enum Owner {
-    /// Ask somebody to be an owner of the org, and print the link by which they join.
+    /// Invite a person to be an owner of the org, and print the link with which they join.
     Invite {
-        /// Their e-mail address; they sign in by it.
+        /// E-mail address that the person signs in with.
         email: String,
         /// Which org.
         #[command(flatten)]
@@ -78,17 +80,17 @@ pub enum Owner {
     },
 }
 
-/// What becomes of approvals at a Stop.
+/// Outcome of pending approval requests at a Stop.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Approvals {
-    /// Let actions that wait for approval go on waiting. Without this they end as denied, and nobody
-    /// can approve them any more.
+    /// Keep actions that wait for approval waiting. Without this option they end as denied and can
+    /// no longer be approved.
     #[arg(long)]
     pub keep_approvals: bool,
 }
 
 impl Approvals {
-    /// The wish in the words of the interface.
+    /// The value in the API's terms.
     pub fn waiting(self) -> PendingApprovals {
         if self.keep_approvals { PendingApprovals::Keep } else { PendingApprovals::Void }
     }
@@ -97,7 +99,7 @@ impl Approvals {
 /// What a Stop of an org takes.
 #[derive(Debug, Args)]
 pub struct StopOrg {
-    /// What becomes of approvals.
+    /// Outcome of pending approval requests.
     #[command(flatten)]
     pub approvals: Approvals,
     /// Why, and which org.
@@ -108,7 +110,7 @@ pub struct StopOrg {
 /// What a Stop of an agent takes.
 #[derive(Debug, Args)]
 pub struct StopAgent {
-    /// What becomes of approvals.
+    /// Outcome of pending approval requests.
     #[command(flatten)]
     pub approvals: Approvals,
     /// Which agent, and why.
@@ -119,8 +121,8 @@ pub struct StopAgent {
 /// What a suspension takes.
 #[derive(Debug, Args)]
 pub struct SuspendAgent {
-    /// When it ends by itself: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
-    /// `90d`, `12h` or `30m`.
+    /// Time at which the suspension ends automatically: a timestamp such as `2027-03-31T18:00:00Z`,
+    /// or a time from now such as `90d`, `12h` or `30m`.
     #[arg(long, value_name = "WHEN", value_parser = expiry)]
     pub until: Option<Expiry>,
     /// Which agent, and why.
@@ -131,7 +133,7 @@ pub struct SuspendAgent {
 /// What a start of an org takes.
 #[derive(Debug, Args)]
 pub struct ByReason {
-    /// Why, for the record.
+    /// Reason, for the record.
     #[arg(long)]
     pub reason: String,
     /// Which org.
@@ -142,7 +144,7 @@ pub struct ByReason {
 /// Which agent is meant, and why.
 #[derive(Debug, Args)]
 pub struct OneAgent {
-    /// The agent, by name or id.
+    /// Name or ID of the agent.
     pub agent: String,
     /// Why, and in which org.
     #[command(flatten)]
@@ -152,43 +154,44 @@ pub struct OneAgent {
 /// What `agent` does.
 #[derive(Debug, Subcommand)]
 pub enum Agent {
-    /// Make an agent.
+    /// Create an agent.
     Create(CreateAgent),
     /// List the agents of an org.
     List(ListAgents),
-    /// Change an agent; what is not named stays as it is.
+    /// Change an agent; settings that are not given stay unchanged.
     Set(SetAgent),
-    /// Stop an agent; nothing of it starts once this has answered.
+    /// Stop an agent; none of its calls starts after this command has returned.
     Stop(StopAgent),
-    /// Let a stopped agent act again; a suspension stays.
+    /// Start a stopped agent again; a suspension stays in effect.
     Start(OneAgent),
-    /// Refuse an agent's calls for a time, or until it is resumed.
+    /// Suspend an agent: refuse its calls until a given time, or until it is resumed.
     Suspend(SuspendAgent),
-    /// Lift an agent's suspension.
+    /// End an agent's suspension.
     Resume(OneAgent),
-    /// Archive an agent for good: its keys are revoked, and its name is free again.
+    /// Archive an agent permanently: its keys are revoked, and its name can be used again.
     Archive(OneAgent),
 }
 
 /// What `agent create` takes.
 #[derive(Debug, Args)]
 pub struct CreateAgent {
-    /// Its name, unique in the org.
+    /// Name of the agent, unique in the org.
     pub name: String,
-    /// A fact about it that policies may ask for, as `name=value`; may be given again.
+    /// Label that policies can read, as `name=value`; can be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
     pub label: Vec<(String, String)>,
-    /// Whether its calls must be signed: `off`, `optional` or `required`.
+    /// Whether the agent's calls must be signed: `off`, `optional` or `required`.
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = intent_mode)]
     pub intent_mode: IntentMode,
-    /// How its calls may be run, `gateway` or `proxy`; both unless it is given, and may be given again.
+    /// Mode in which the agent's calls may run, `gateway` or `proxy`; can be repeated. The default
+    /// is both.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub mode: Vec<Mode>,
-    /// The member who answers for it, by id.
+    /// ID of the member who is responsible for the agent.
     #[arg(long, value_name = "MEMBER")]
     pub owner: Option<MemberId>,
-    /// When its time is over: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
-    /// `90d`, `12h` or `30m`.
+    /// Time at which the agent expires: a timestamp such as `2027-03-31T18:00:00Z`, or a time from
+    /// now such as `90d`, `12h` or `30m`.
     #[arg(long, value_name = "WHEN", value_parser = expiry)]
     pub expires: Option<Expiry>,
     /// In which org.
@@ -199,35 +202,35 @@ pub struct CreateAgent {
 /// What `agent set` takes.
 #[derive(Debug, Args)]
 pub struct SetAgent {
-    /// The agent, by name or id.
+    /// Name or ID of the agent.
     pub agent: String,
-    /// What it is called from now on.
+    /// New name of the agent.
     #[arg(long)]
     pub name: Option<String>,
-    /// What it is for.
+    /// Description of the agent's purpose.
     #[arg(long)]
     pub description: Option<String>,
-    /// A fact about it that policies may ask for, as `name=value`; may be given again. Those given take
-    /// the place of all that it had.
+    /// Label that policies can read, as `name=value`; can be repeated. The given labels replace all
+    /// existing ones.
     #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
     pub label: Vec<(String, String)>,
-    /// Whether its calls must be signed: `off`, `optional` or `required`.
+    /// Whether the agent's calls must be signed: `off`, `optional` or `required`.
     #[arg(long, value_name = "MODE", value_parser = intent_mode)]
     pub intent_mode: Option<IntentMode>,
-    /// How its calls may be run, `gateway` or `proxy`; may be given again.
+    /// Mode in which the agent's calls may run, `gateway` or `proxy`; can be repeated.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub mode: Vec<Mode>,
-    /// The member who answers for it, by id.
+    /// ID of the member who is responsible for the agent.
     #[arg(long, value_name = "MEMBER", conflicts_with = "no_owner")]
     pub owner: Option<MemberId>,
-    /// Nobody answers for it any more.
+    /// Remove the responsible member.
     #[arg(long)]
     pub no_owner: bool,
-    /// When its time is over: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
-    /// `90d`, `12h` or `30m`.
+    /// Time at which the agent expires: a timestamp such as `2027-03-31T18:00:00Z`, or a time from
+    /// now such as `90d`, `12h` or `30m`.
     #[arg(long, value_name = "WHEN", value_parser = expiry, conflicts_with = "no_expiry")]
     pub expires: Option<Expiry>,
-    /// Its time does not end.
+    /// Remove the expiry time.
     #[arg(long)]
     pub no_expiry: bool,
     /// In which org.
@@ -238,21 +241,21 @@ pub struct SetAgent {
 /// What `key` does.
 #[derive(Debug, Subcommand)]
 pub enum Key {
-    /// Make an API key and print its text, which is shown this once.
+    /// Create an API key and print it; it is shown only once.
     Create(CreateKey),
-    /// List the API keys of an org, without their text.
+    /// List the API keys of an org, without the secret text.
     List(ListKeys),
-    /// Revoke an API key for good.
+    /// Revoke an API key permanently.
     Revoke {
-        /// The key's id.
+        /// ID of the key.
         id: KeyId,
         /// In which org.
         #[command(flatten)]
         org: InOrg,
     },
-    /// Go on with the pepper of the settings because the one that the record was written with is
-    /// lost, or a wrong one was noted. API keys, sessions and links under another are invalid
-    /// afterwards.
+    /// Adopt the pepper in the settings because the one that the record was written with is lost,
+    /// or a wrong one was recorded. API keys, sessions and links made under another pepper become
+    /// invalid.
     AdoptPepper,
 }
 
@@ -267,7 +270,7 @@ pub struct ListForm {
 /// What `agent list` takes.
 #[derive(Debug, Args)]
 pub struct ListAgents {
-    /// Those that stand so alone: `active`, `suspended`, `stopped` or `archived`.
+    /// List only agents with this status: `active`, `suspended`, `stopped` or `archived`.
     #[arg(long, value_name = "STATUS", value_parser = agent_status)]
     pub status: Option<AgentStatus>,
     /// Of which org.
@@ -281,7 +284,7 @@ pub struct ListAgents {
 /// What `key list` takes.
 #[derive(Debug, Args)]
 pub struct ListKeys {
-    /// Those of this agent alone, by name or id.
+    /// List only the keys of this agent, by name or ID.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Of which org.
@@ -298,17 +301,17 @@ pub struct CreateKey {
     /// Whose it is.
     #[command(flatten)]
     pub holder: Holder,
-    /// What an agent's key may do, both by default; may be given again.
+    /// Scope of an agent's key; can be repeated. The default is both scopes.
     #[arg(long, conflicts_with_all = ["org_admin", "read_only"])]
     pub scope: Vec<AgentScope>,
-    /// The key's name.
+    /// Name of the key.
     #[arg(long, default_value = "operator")]
     pub name: String,
-    /// Make a test key.
+    /// Create a test key.
     #[arg(long)]
     pub test: bool,
-    /// When the key ends by itself: a moment such as `2027-03-31T18:00:00Z`, or a time from now
-    /// such as `90d`, `12h` or `30m`. A key of the org's own ends within a year.
+    /// Time at which the key expires: a timestamp such as `2027-03-31T18:00:00Z`, or a time from
+    /// now such as `90d`, `12h` or `30m`. A key of the org itself expires within a year.
     #[arg(long, value_name = "WHEN", value_parser = expiry)]
     pub expires: Option<Expiry>,
     /// In which org.
@@ -316,25 +319,26 @@ pub struct CreateKey {
     pub org: InOrg,
 }
 
-/// Whose key is made; one of these must be said.
+/// Holder of the new key; exactly one of these is required.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Holder {
-    /// The agent that the key is for, by name or id.
+    /// Name or ID of the agent that the key is for.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The org itself: the key reads and changes everything of it (`admin`).
+    /// Create a key of the org itself, which reads and changes everything in it (`admin`).
     #[arg(long)]
     pub org_admin: bool,
-    /// The org itself: the key reads whatever its admins read, and changes nothing (`admin:read`).
+    /// Create a key of the org itself, which reads everything that its admins can read and changes
+    /// nothing (`admin:read`).
     #[arg(long)]
     pub read_only: bool,
 }
 
-/// What an agent's key may do.
+/// Scope of an agent's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AgentScope {
-    /// Read its actions and deeds.
+    /// Read the agent's actions and deeds.
     #[value(name = "actions:read")]
     Read,
     /// Send and report actions.
@@ -343,7 +347,7 @@ pub enum AgentScope {
 }
 
 impl AgentScope {
-    /// The scope in the words of the interface.
+    /// The scope in the API's terms.
     pub fn scope(self) -> Scope {
         match self {
             Self::Read => Scope::ActionsRead,
@@ -352,7 +356,7 @@ impl AgentScope {
     }
 }
 
-/// When a key ends by itself.
+/// Time at which a key expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
     /// At this moment.

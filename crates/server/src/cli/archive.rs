@@ -6,30 +6,30 @@ use model::{OrgId, Timestamp};
 /// What `archive` does.
 #[derive(Debug, Subcommand)]
 pub enum Archive {
-    /// Keep fewer checkpoints of old times: one an hour after a day, one a day after thirty days,
-    /// and the first and the last of each log. Every proof stays possible.
+    /// Remove old checkpoints: keep one per hour after a day, one per day after thirty days, and
+    /// the first and the last of each log. Every proof remains possible.
     Checkpoints(Archived),
-    /// Move old deeds, with their actions and events, to partitions that can be detached. Payloads
-    /// must be gone by then, and the last 32 days stay.
+    /// Move old deeds, with their actions and events, to partitions that can be detached. Only
+    /// deeds whose payloads have been removed are moved, and the last 32 days stay.
     Past {
-        /// Deeds that were sealed before this time.
+        /// Move deeds that were sealed before this time.
         #[arg(long, value_name = "TIME")]
         before: Timestamp,
-        /// What, and whether at all.
+        /// Which org, and whether to change anything.
         #[command(flatten)]
         of: Archived,
     },
-    /// List the partitions of the past, and whether they are attached.
+    /// List the partitions with old deeds, and whether they are attached.
     List,
 }
 
 /// What is archived.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Archived {
-    /// Of this org only.
+    /// Limit the command to this org.
     #[arg(long, value_name = "ID")]
     pub org: Option<OrgId>,
-    /// Only tell what would be done.
+    /// Print what would be done, and change nothing.
     #[arg(long)]
     pub dry_run: bool,
 }

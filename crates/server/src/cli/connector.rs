@@ -9,36 +9,37 @@ use super::{ByReason, InOrg, ListForm};
 /// What `connector` does.
 #[derive(Debug, Subcommand)]
 pub enum Connector {
-    /// Make a connector from its file.
+    /// Create a connector from a configuration file.
     Create(CreateConnector),
-    /// Give a connector the config in a file, and accept its tools as the governed system gives them
-    /// now.
+    /// Set a connector's configuration from a file, and accept its tools as the governed system
+    /// currently describes them.
     Update(UpdateConnector),
-    /// Give a connector another credential; no value is ever shown again.
+    /// Set a connector's credential; no value is ever shown again.
     Credential {
-        /// The connector, by name or id.
+        /// Name or ID of the connector.
         connector: String,
-        /// The file with the credential's fields, in YAML or JSON.
+        /// File with the credential's fields, in YAML or JSON.
         file: PathBuf,
         /// In which org.
         #[command(flatten)]
         org: InOrg,
     },
-    /// Make a connector refuse calls.
+    /// Disable a connector: its calls are refused.
     Disable(NamedConnector),
-    /// Let a connector run calls again, and accept its tools as the governed system gives them now.
+    /// Enable a connector again, and accept its tools as the governed system currently describes
+    /// them.
     Enable(NamedConnector),
-    /// Disable a connector for good and remove its credential. Its name stays taken.
+    /// Archive a connector permanently and remove its credential. Its name cannot be used again.
     Archive(NamedConnector),
-    /// List connectors, those that are archived last.
+    /// List connectors, archived ones last.
     List(ListConnectors),
-    /// Look at the governed system: address, log-ins, rights, and whether every tool is still the one
-    /// that was accepted. Changes nothing. Ends in 1 when something is to be mended.
+    /// Check the governed system: address, logins, privileges, and whether every tool is still the
+    /// one that was accepted. Change nothing. Exit with 1 if a check fails.
     Check(CheckConnector),
-    /// Print the script that prepares a database for being governed, or apply it.
+    /// Print the script that prepares a database to be governed, or apply it.
     Setup(SetupConnector),
-    /// Print the file of a connector of the type `rest`, made of an API's OpenAPI description. What no
-    /// tool can use is told with its reason.
+    /// Print the configuration of a `rest` connector, generated from an OpenAPI description.
+    /// Operations that cannot be tools are listed with the reason.
     Convert(ConvertDescription),
 }
 
@@ -48,7 +49,7 @@ pub struct CreateConnector {
     /// The file and what it describes.
     #[command(flatten)]
     pub described: Described,
-    /// Let it run test actions and no others.
+    /// Allow only test actions.
     #[arg(long)]
     pub test: bool,
     /// In which org.
@@ -59,13 +60,13 @@ pub struct CreateConnector {
 /// What `connector update` takes.
 #[derive(Debug, Args)]
 pub struct UpdateConnector {
-    /// The connector's config, in YAML or JSON.
+    /// File with the connector's configuration, in YAML or JSON.
     pub file: PathBuf,
-    /// The connector, by name or id; the file's name by default.
+    /// Name or ID of the connector. The default is the file's name.
     #[arg(long)]
     pub name: Option<String>,
-    /// A file with the credential's fields, in YAML or JSON; it is needed where the config names another
-    /// server, user or certificate than before.
+    /// File with the credential's fields, in YAML or JSON; required if the configuration names
+    /// another server, user or certificate than before.
     #[arg(long, value_name = "FILE")]
     pub credential: Option<PathBuf>,
     /// In which org.
@@ -76,7 +77,7 @@ pub struct UpdateConnector {
 /// What switching a connector takes.
 #[derive(Debug, Args)]
 pub struct NamedConnector {
-    /// The connector, by name or id.
+    /// Name or ID of the connector.
     pub connector: String,
     /// Why, and in which org.
     #[command(flatten)]
@@ -97,7 +98,7 @@ pub struct ListConnectors {
 /// What `connector check` takes.
 #[derive(Debug, Args)]
 pub struct CheckConnector {
-    /// The connector, by name or id; every one of the org without it.
+    /// Name or ID of the connector. The default is all connectors of the org.
     pub connector: Option<String>,
     /// Print what was found as JSON.
     #[arg(long)]
@@ -113,14 +114,14 @@ pub struct SetupConnector {
     /// The file and what it describes.
     #[command(flatten)]
     pub described: Described,
-    /// Prepare the database for reading its change log too, as a role that may give REPLICATION.
+    /// Also prepare the database for reading its change log, as a role that may grant REPLICATION.
     #[arg(long)]
     pub witness: bool,
-    /// Apply the script as this role instead of printing it: the database's owner with CREATEROLE, or
-    /// a superuser.
+    /// Apply the script as this role instead of printing it. The role is the database's owner with
+    /// CREATEROLE, or a superuser.
     #[arg(long, value_name = "USER", requires = "credential")]
     pub apply: Option<String>,
-    /// The file with that role's password.
+    /// File with the password of that role.
     #[arg(long, value_name = "FILE", requires = "apply")]
     pub password_file: Option<PathBuf>,
 }
@@ -128,29 +129,30 @@ pub struct SetupConnector {
 /// What `connector convert` takes.
 #[derive(Debug, Args)]
 pub struct ConvertDescription {
-    /// The description: OpenAPI 3.0 or 3.1, in JSON or YAML.
+    /// OpenAPI description, version 3.0 or 3.1, in JSON or YAML.
     pub description: PathBuf,
-    /// An operation that is to be a tool, by its `operationId` or as `GET /path`; every one that can be
-    /// served where none is named.
+    /// Operation to make a tool, by its `operationId` or as `GET /path`. The default is every
+    /// operation that can be served.
     #[arg(long = "operation", value_name = "OPERATION")]
     pub operations: Vec<String>,
-    /// Where the API is, if not where the description says.
+    /// Base URL of the API, if it is not the one in the description.
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 }
 
-/// A connector's file and what stands beside it.
+/// A connector's configuration file and the options that complete it.
 #[derive(Debug, Args)]
 pub struct Described {
-    /// The connector's config, in YAML or JSON.
+    /// File with the connector's configuration, in YAML or JSON.
     pub file: PathBuf,
-    /// The connector's name, the first part of its tools' names; the file's name by default.
+    /// Name of the connector, which is the first part of its tools' names. The default is the
+    /// file's name.
     #[arg(long)]
     pub name: Option<String>,
-    /// The connector's type.
+    /// Type of the connector.
     #[arg(long, default_value = "postgres")]
     pub kind: String,
-    /// A file with the credential's fields, in YAML or JSON, such as `conn_password: …`.
+    /// File with the credential's fields, in YAML or JSON, such as `conn_password: …`.
     #[arg(long, value_name = "FILE")]
     pub credential: Option<PathBuf>,
 }

@@ -9,42 +9,42 @@ use model::{OrgId, Timestamp};
 /// What `verify` takes.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// A deed in API form, a bare DSSE envelope, JSON lines of either, or a file of evidence; `-`
-    /// reads standard input.
+    /// A deed in API form, a DSSE envelope, JSON lines of either, or an evidence file; `-` reads
+    /// standard input.
     #[arg(required_unless_present = "url")]
     pub file: Option<PathBuf>,
-    /// Fetch an org's log from the service at this address and check it while it comes. The
-    /// org's API key is read from `CHANCERY_API_KEY`.
+    /// Fetch an org's log from the service at this URL and verify it during the transfer. The org's
+    /// API key is read from `CHANCERY_API_KEY`.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     pub url: Option<String>,
-    /// The file that has the API key instead.
+    /// File with the API key, instead of the environment variable.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub key_file: Option<PathBuf>,
-    /// Certificates of further authorities that the service's may be from, as PEM.
+    /// PEM file with further certificate authorities that may issue the service's certificate.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub ca: Option<PathBuf>,
-    /// A log that was closed, by its name; the open one by default.
+    /// Name of a closed log to verify. The default is the open log.
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     pub log: Option<LogOrigin>,
-    /// Where to keep the service's checkpoint of a log that holds, for the next time.
+    /// File to save the service's checkpoint of a valid log to, for the next verification.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub save_checkpoint: Option<PathBuf>,
-    /// The published keys, as `/.well-known/service/keys.json` has them; with `--url` those
-    /// that the service publishes now, unless others are given.
+    /// File with the published keys, as in `/.well-known/service/keys.json`. With `--url` the
+    /// default is the keys that the service currently publishes.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
-    /// A checkpoint of the log that was kept from before.
+    /// File with a checkpoint of the log that was saved earlier.
     #[arg(long, value_name = "FILE")]
     pub known_checkpoint: Option<PathBuf>,
-    /// A file with archived deeds of the log, which are checked in the place of the lines that stand
-    /// for them: lines of deeds, or the dump of a partition as `pg_dump` writes it by default. May be
-    /// given several times.
+    /// File with archived deeds of the log, which are verified in place of the lines that represent
+    /// them: deeds as JSON lines, or the dump of a partition as `pg_dump` writes it by default. Can
+    /// be repeated.
     #[arg(long, value_name = "FILE")]
     pub archived: Vec<PathBuf>,
-    /// How many deeds the log must have.
+    /// Number of deeds that the log must have.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub expected_size: Option<u64>,
-    /// Print a line for every deed of the file, and not only how many there are.
+    /// Print a line for every deed of the file, and not only the number of deeds.
     #[arg(long, conflicts_with_all = ["url", "json"])]
     pub each: bool,
     /// Print the report as JSON.
@@ -59,14 +59,15 @@ fn count(text: &str) -> Result<u64, &'static str> {
 /// What `consistency` takes.
 #[derive(Debug, Args)]
 pub struct Consistency {
-    /// The checkpoint that was kept.
+    /// File with the older checkpoint.
     pub older: PathBuf,
-    /// The checkpoint of now.
+    /// File with the newer checkpoint.
     pub newer: PathBuf,
-    /// The published keys.
+    /// File with the published keys.
     #[arg(long, value_name = "FILE")]
     pub keys: PathBuf,
-    /// The consistency proof: a JSON list of digests, or an object with it as `path`.
+    /// File with the consistency proof: a JSON list of digests, or an object with the list as
+    /// `path`.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
 }
@@ -74,11 +75,11 @@ pub struct Consistency {
 /// What `diff` takes.
 #[derive(Debug, Args)]
 pub struct Diff {
-    /// Deeds, evidence or a checkpoint.
+    /// File with deeds, evidence or a checkpoint.
     pub left: PathBuf,
-    /// The same of another source.
+    /// File of the same kind from another source.
     pub right: PathBuf,
-    /// The published keys.
+    /// File with the published keys.
     #[arg(long, value_name = "FILE")]
     pub keys: PathBuf,
 }
@@ -86,26 +87,27 @@ pub struct Diff {
 /// What `log` does.
 #[derive(Debug, Subcommand)]
 pub enum Log {
-    /// List the logs of every org, or of one: name, size, and whether it is open.
+    /// List the logs of all orgs, or of one: name, size, and whether the log is open.
     List {
-        /// Of this org only.
+        /// List only the logs of this org.
         #[arg(long, value_name = "ID")]
         org: Option<OrgId>,
     },
-    /// Close an org's log that lacks deeds which were signed for, and open another that says so.
+    /// Close an org's log that lacks deeds that were signed for, and open a new log that records
+    /// the loss.
     Recover(RecoverLog),
 }
 
 /// What `log recover` takes.
 #[derive(Debug, Args)]
 pub struct RecoverLog {
-    /// The org.
+    /// ID of the org.
     #[arg(long, value_name = "ID")]
     pub org: OrgId,
-    /// Why, for the record.
+    /// Reason, for the record.
     #[arg(long)]
     pub reason: Option<String>,
-    /// A checkpoint that somebody else kept, where this machine's own are gone or know less.
+    /// File with a checkpoint that somebody else saved, if this machine's own are lost or older.
     #[arg(long, value_name = "FILE")]
     pub known_checkpoint: Option<PathBuf>,
 }
@@ -113,43 +115,45 @@ pub struct RecoverLog {
 /// What `keys` does.
 #[derive(Debug, Subcommand)]
 pub enum Keys {
-    /// Make a new seal key file, for `SERVICE_SEAL_KEY_FILE`.
+    /// Create a seal key file for `SERVICE_SEAL_KEY_FILE`.
     New {
-        /// Where to put it; the file must not be there yet.
+        /// Path of the new file; it must not exist yet.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
-    /// Register the keys of the seal key file that are not registered yet.
+    /// Register the keys in the seal key file that are not registered yet.
     Activate {
-        /// Let them count at once instead of in ten minutes, because an older key was lost.
+        /// Make the keys valid immediately instead of in ten minutes, because an older key was
+        /// lost.
         #[arg(long)]
         at_once: bool,
-        /// Register them although the file has none of the keys that the record was sealed by until
-        /// now, because those are lost. They are published for good.
+        /// Register the keys even if the file has none of the keys that the record was sealed with
+        /// so far, because those are lost. The new keys are published permanently.
         #[arg(long)]
         adopt_keys: bool,
     },
-    /// Let a key sign nothing new; what it signed stays valid.
+    /// Retire a key: it signs nothing new, and its existing signatures stay valid.
     Retire {
-        /// The key's id, which may begin with a hyphen.
+        /// ID of the key, which may begin with a hyphen.
         #[arg(allow_hyphen_values = true)]
         kid: Thumbprint,
-        /// From when on, at least 15 seconds ahead; as soon as may be by default.
+        /// Time at which the key is retired, at least 15 seconds ahead. The default is as soon as
+        /// possible.
         #[arg(long, value_name = "TIME")]
         at: Option<Timestamp>,
     },
-    /// Let a key count for nothing, not even for what it signed before.
+    /// Revoke a key: none of its signatures is valid, including earlier ones.
     Revoke {
-        /// The key's id, which may begin with a hyphen.
+        /// ID of the key, which may begin with a hyphen.
         #[arg(allow_hyphen_values = true)]
         kid: Thumbprint,
-        /// Why, as a word such as `key_compromise`.
+        /// Reason, as a word such as `key_compromise`.
         #[arg(long, value_name = "WORD")]
         reason: Word,
-        /// Since when somebody else may have had it.
+        /// Time since which somebody else may have had the key.
         #[arg(long, value_name = "TIME")]
         compromised_since: Option<Timestamp>,
     },
-    /// List every registered key.
+    /// List all registered keys.
     List,
 }

@@ -8,29 +8,30 @@ use model::AgentId;
 /// What `intent` does.
 #[derive(Debug, Subcommand)]
 pub enum Intent {
-    /// Make a key, and print what `POST /v1/agents/{id}/intent_keys` takes to add it: the public
-    /// half, and the proof that somebody has the private one.
+    /// Create a key, and print the request body of `POST /v1/agents/{id}/intent_keys` that adds it:
+    /// the public key, and the proof of possession of the private key.
     Keygen {
-        /// The agent that the key shall be added to.
+        /// ID of the agent that the key is for.
         #[arg(long, value_name = "ID")]
         agent: AgentId,
-        /// Where to put the private half; the file must not be there yet.
+        /// Path of the new file with the private key; it must not exist yet.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
-    /// Print the intent of a call, as the header `Service-Intent` takes it.
+    /// Print the intent of a call, as the value of the header `Service-Intent`.
     Sign {
-        /// The call as JSON; standard input by default.
+        /// File with the call as JSON. The default is standard input.
         #[arg(default_value = "-")]
         call: PathBuf,
-        /// The file with the private key, where none stands in the call.
+        /// File with the private key, if the call contains none.
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
     },
-    /// Give a signer every published call to sign, and compare what it prints byte for byte.
+    /// Give a signer every published call to sign, and compare its output byte for byte.
     Conform {
-        /// What starts the signer, for the shell: it reads one call as JSON from standard input,
-        /// prints its intent, and ends in 0; a call that it refuses ends it in anything else.
+        /// Shell command that starts the signer. The signer reads one call as JSON from standard
+        /// input, prints its intent, and exits with 0; if it refuses the call, it exits with
+        /// another code.
         #[arg(long, value_name = "COMMAND")]
         cmd: String,
     },

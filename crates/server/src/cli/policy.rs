@@ -10,43 +10,44 @@ use super::InOrg;
 /// What `policy` does.
 #[derive(Debug, Subcommand)]
 pub enum Policy {
-    /// Say what is wrong with a policy document.
+    /// Check a policy document and print its errors and warnings.
     Lint(LintPolicy),
-    /// Run files of tests.
+    /// Run policy tests.
     Test(TestPolicy),
-    /// Say what a document decides differently from another, each difference by an example.
+    /// Compare the decisions of two documents, and print each difference with an example.
     Diff(DiffPolicies),
-    /// Say how a recorded decision came about, or how a document would have decided the call.
+    /// Explain a recorded decision, or how a document would have decided the call.
     Explain(ExplainDecision),
-    /// Say what a document would have decided of recorded calls.
+    /// Replay recorded calls, and print how a document would have decided them.
     Replay(ReplayPolicy),
-    /// Make a document the next version of a policy and let it decide.
+    /// Create the next version of a policy from a document and activate it.
     Activate(Activate),
 }
 
-/// How findings are printed.
+/// Output format of the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// For what shows test reports.
+    /// JUnit XML for viewers of test reports.
     Junit,
 }
 
 /// What `policy lint` takes.
 #[derive(Debug, Args)]
 pub struct LintPolicy {
-    /// The document, in YAML or JSON.
+    /// File with the policy document, in YAML or JSON.
     pub file: PathBuf,
-    /// The tools that it is judged against, as `GET /v1/tools` answers them.
+    /// File with the tools that the document is checked against, in the format of the response of
+    /// `GET /v1/tools`.
     #[arg(long, value_name = "FILE")]
     pub tools: Option<PathBuf>,
-    /// The org whose tools it is judged against, out of the database.
+    /// ID of the org whose tools, read from the database, the document is checked against.
     #[arg(long, value_name = "ID", conflicts_with = "tools")]
     pub org: Option<OrgId>,
-    /// How findings are printed.
+    /// Output format of the findings.
     #[arg(long, default_value = "text")]
     pub format: Format,
 }
@@ -54,13 +55,14 @@ pub struct LintPolicy {
 /// What `policy test` takes.
 #[derive(Debug, Args)]
 pub struct TestPolicy {
-    /// Files of tests, in YAML or JSON.
+    /// Files with policy tests, in YAML or JSON.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The document that is tested; by default the one that each file names, beside it.
+    /// File with the document to test. The default is the document that each test file names, in
+    /// the same folder.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// How results are printed.
+    /// Output format of the results.
     #[arg(long, default_value = "text")]
     pub format: Format,
 }
@@ -68,14 +70,15 @@ pub struct TestPolicy {
 /// What `policy diff` takes.
 #[derive(Debug, Args)]
 pub struct DiffPolicies {
-    /// The document before, in YAML or JSON.
+    /// File with the previous document, in YAML or JSON.
     pub before: PathBuf,
-    /// The document after.
+    /// File with the new document.
     pub after: PathBuf,
-    /// The tools that both are judged against, as `GET /v1/tools` answers them.
+    /// File with the tools that both documents are checked against, in the format of the response
+    /// of `GET /v1/tools`.
     #[arg(long, value_name = "FILE")]
     pub tools: Option<PathBuf>,
-    /// How differences are printed.
+    /// Output format of the differences.
     #[arg(long, default_value = "text")]
     pub format: Format,
 }
@@ -83,15 +86,15 @@ pub struct DiffPolicies {
 /// What `policy explain` takes.
 #[derive(Debug, Args)]
 pub struct ExplainDecision {
-    /// The action whose decision is explained.
+    /// ID of the action whose decision is explained.
     pub action: ActionId,
-    /// The document that is asked; by default the version that decided.
+    /// File with the document to evaluate. The default is the version that decided.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Write the call and its decision as a file of tests; the file must not be there yet.
+    /// Write the call and its decision to a file of policy tests; the file must not exist yet.
     #[arg(long, value_name = "FILE")]
     pub save_case: Option<PathBuf>,
-    /// How the explanation is printed.
+    /// Output format of the explanation.
     #[arg(long, default_value = "text")]
     pub format: Format,
     /// In which org.
@@ -102,15 +105,15 @@ pub struct ExplainDecision {
 /// What `policy replay` takes.
 #[derive(Debug, Args)]
 pub struct ReplayPolicy {
-    /// The document, in YAML or JSON.
+    /// File with the policy document, in YAML or JSON.
     pub file: PathBuf,
-    /// From which moment on, such as `2026-10-01T00:00:00Z`.
+    /// Time from which calls are replayed, such as `2026-10-01T00:00:00Z`.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<Timestamp>,
-    /// The most decisions, the oldest first.
+    /// Maximum number of decisions, the oldest first.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub limit: usize,
-    /// How answers are printed.
+    /// Output format of the results.
     #[arg(long, default_value = "text")]
     pub format: Format,
     /// In which org.
@@ -121,21 +124,23 @@ pub struct ReplayPolicy {
 /// What `policy activate` takes.
 #[derive(Debug, Args)]
 pub struct Activate {
-    /// The document, in YAML or JSON.
+    /// File with the policy document, in YAML or JSON.
     pub file: PathBuf,
-    /// The policy of which the document is the next version, by name. The file's name by default.
+    /// Name of the policy that the document is the next version of. The default is the file's name.
     #[arg(long)]
     pub policy: Option<String>,
-    /// Enforce the policy in place of another without a question, also where it is made for that.
+    /// Enforce the policy in place of another without confirmation, even if the policy is created
+    /// by this command.
     #[arg(long)]
     pub new: bool,
-    /// Ask the version beside the one that decides, instead of letting it decide.
+    /// Activate the version as a shadow: it is evaluated in addition to the version that decides,
+    /// and does not decide itself.
     #[arg(long)]
     pub shadow: bool,
-    /// Why, for the record.
+    /// Reason, for the record.
     #[arg(long)]
     pub reason: String,
-    /// Activate it whatever lint warns of, without a question.
+    /// Activate the version despite lint warnings, without confirmation.
     #[arg(long)]
     pub yes: bool,
     /// In which org.

@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 
-/// Work on what is encrypted under the vault's keys.
+/// Re-encrypt secrets under the vault's keys.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum Vault {
-    /// Encrypt every credential under the first key of `SERVICE_VAULT_KEY`. What is there already is
-    /// left as it is, so this can be cut off and run again.
+    /// Re-encrypt every credential under the first key of `SERVICE_VAULT_KEY`. Credentials that are
+    /// already under it are not changed, so this command can be interrupted and run again.
     Rotate,
 }
