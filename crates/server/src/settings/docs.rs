@@ -21,18 +21,18 @@ pub fn settings_markdown() -> String {
 const HEAD: &str = "\
 # Settings
 
-Made from the table in `crates/server/src/settings/table.rs`; do not edit this page.
+Generated from the table in `crates/server/src/settings/table.rs`; do not edit this page.
 
-The first source that has a setting wins:
+The value of a setting is taken from the first of these sources that has it:
 
 1. the process environment,
-2. the file `.env` of the working folder, in dev only (`NAME=value` lines),
-3. the YAML file that `--config FILE` names,
+2. the file `.env` in the working folder, only in dev (`NAME=value` lines),
+3. the YAML file given by `--config FILE`,
 4. the default.
 
-The file is one mapping of at most 64 KiB without anchors, aliases, merge keys, tags or a second \
-document. Unknown keys are refused. Nothing is read again while the service runs. A duration is \
-a whole number with `ms`, `s`, `m` or `h`.
+The file is a single mapping of at most 64 KiB without anchors, aliases, merge keys, tags or a \
+second document. Unknown keys are refused. Settings are not read again while the service runs. A \
+duration is a whole number followed by `ms`, `s`, `m` or `h`.
 
 ## Environment
 
@@ -54,9 +54,9 @@ const MIDDLE: &str = "
 const IDLE: &str = "
 ## Known and without effect
 
-A file or an environment written for a version that has these is not refused. Their values are \
-not looked at; a warning at start names those that are set. [roadmap.md](roadmap.md) says what \
-they will do.
+These settings belong to other versions. A file or an environment that contains them is not \
+refused. Their values are ignored; a warning at start lists those that are set. \
+[roadmap.md](roadmap.md) describes their future effect.
 
 | Setting | Effect |
 |---|---|
@@ -65,20 +65,20 @@ they will do.
 const PROD: &str = "
 ## What prod refuses
 
-`SERVICE_ENV=prod` reports all of these at once and does not start:
+With `SERVICE_ENV=prod` the service reports all of these problems together and does not start:
 
 - a `SERVICE_BASE_URL` that is not https;
 - a missing `SERVICE_VAULT_KEY` or `SERVICE_API_KEY_PEPPER`;
 - `SERVICE_ALLOW_PRIVATE_NETWORKS=true`, `SERVICE_DECODER_PAUSE=true`;
 - a remote database without `sslmode=require` or `sslmode=verify-full`;
 - a secret inside the YAML file;
-- a seal key file or a file with the mail server's password that everybody on the machine may read;
+- a seal key file or a file with the mail server's password that every user of the machine may read;
 - `SERVICE_MAIL_OUTBOX`, and `SERVICE_MAIL_TLS=none` for a mail server on another machine;
-- a `SERVICE_` variable that is no setting (dev warns of it).
+- a `SERVICE_` variable that is not a setting (dev logs a warning).
 
-Nor does it serve from a database that would lose commits in a crash (`fsync`, `full_page_writes` or
-`synchronous_commit` off), or as a role that may change what was sealed: a superuser, an owner of the
-tables, or one with more rights than `chancery migrate` gives.
+It also does not serve from a database that would lose commits in a crash (`fsync`,
+`full_page_writes` or `synchronous_commit` off), or as a role that may change sealed data: a
+superuser, an owner of the tables, or a role with more privileges than `chancery migrate` grants.
 ";
 
 fn line(row: &Row) -> String {

@@ -21,8 +21,9 @@ pub(super) fn print(page: Page) -> Exit {
 
 fn vocabulary_markdown() -> String {
     let mut page = String::from(
-        "# Vocabulary\n\nEvery closed list of the service's words, made from \
-         `crates/model/src/vocabulary/`; do not edit this page.\n\n| List | Words |\n|---|---|\n",
+        "# Vocabulary\n\nEnumerations of the service and their values. Generated from \
+         `crates/model/src/vocabulary/`; do not edit this page.\n\n| Enumeration | Values \
+         |\n|---|---|\n",
     );
     for list in model::lists() {
         let words: Vec<_> = list.words.iter().map(|word| format!("`{word}`")).collect();

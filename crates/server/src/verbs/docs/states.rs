@@ -7,63 +7,71 @@ use ledger::record::ProposalStatus;
 use model::{AgentStatus, ApprovalStatus, ExecutionStatus, Machine, Move, State};
 use records::CheckStatus;
 
-/// The machines whose words are no list of the vocabulary stand here.
+/// The machines whose states are not an enumeration of the vocabulary.
 const ORG: Machine = Machine {
     name: "org `stop`",
-    about: "While it is stopped nothing of its agents begins; each agent keeps its own state.",
+    about: "While the org is stopped, no call of its agents starts; each agent keeps its own state.",
     states: &["running", "stopped"],
     moves: &[
-        Move::begins("running", "it is made"),
-        Move::goes("running", "stopped", "everything is stopped"),
-        Move::goes("stopped", "running", "everything is started"),
+        Move::begins("running", "the org is created"),
+        Move::goes("running", "stopped", "the org is stopped"),
+        Move::goes("stopped", "running", "the org is started"),
     ],
 };
 
 const KEY: Machine = Machine {
     name: "API key `status`",
-    about: "Rolling a key makes another and gives the old one an end.",
+    about: "Rolling a key creates a new key and sets an expiry time for the old one.",
     states: &["active", "expired", "revoked"],
     moves: &[
-        Move::begins("active", "it is made"),
-        Move::goes("active", "expired", "its end comes"),
-        Move::goes("active", "revoked", "it is revoked, or its agent is archived"),
+        Move::begins("active", "the key is created"),
+        Move::goes("active", "expired", "its expiry time is reached"),
+        Move::goes("active", "revoked", "the key is revoked, or its agent is archived"),
     ],
 };
 
 const MEMBER: Machine = Machine {
     name: "member",
-    about: "Whoever comes back is another member.",
+    about: "A person who joins again is a new member.",
     states: &["live", "removed"],
     moves: &[
         Move::begins("live", "an invitation is accepted"),
-        Move::goes("live", "removed", "an owner removes them, or they leave; an owner stays"),
+        Move::goes(
+            "live",
+            "removed",
+            "an owner removes the member, or the member leaves; one owner must remain",
+        ),
     ],
 };
 
 const INVITATION: Machine = Machine {
     name: "invitation `status`",
-    about: "A person has one at a time that is pending in an org.",
+    about: "A person has at most one pending invitation in an org at a time.",
     states: &["pending", "accepted", "revoked", "expired"],
     moves: &[
-        Move::begins("pending", "an admin or an owner asks somebody to join"),
+        Move::begins("pending", "an admin or an owner invites a person"),
         Move::goes("pending", "accepted", "the person joins"),
-        Move::goes("pending", "revoked", "it is taken back"),
+        Move::goes("pending", "revoked", "the invitation is revoked"),
         Move::goes("pending", "expired", "a week passes"),
     ],
 };
 
 const CHALLENGE: Machine = Machine {
     name: "challenge of a sign-in",
-    about: "None ends another.",
+    about: "A new challenge does not end an earlier one.",
     states: &["open", "used", "locked", "expired"],
     moves: &[
-        Move::begins("open", "somebody asks to sign in"),
+        Move::begins("open", "a person requests to sign in"),
         Move::goes(
             "open",
             "used",
-            "its link or its code opens a session in the browser that asked",
+            "its link or its code opens a session in the browser that requested it",
         ),
-        Move::goes("open", "locked", "five wrong answers were tried in the browser that asked"),
+        Move::goes(
+            "open",
+            "locked",
+            "five failed attempts were made in the browser that requested it",
+        ),
         Move::goes("open", "expired", "ten minutes pass"),
         Move::goes("locked", "expired", "ten minutes pass"),
     ],
@@ -71,12 +79,12 @@ const CHALLENGE: Machine = Machine {
 
 const SESSION: Machine = Machine {
     name: "session",
-    about: "It is fresh for 15 minutes from each proof of who its person is.",
+    about: "A session is fresh for 15 minutes after each time that its person proves their identity.",
     states: &["fresh", "open", "ended"],
     moves: &[
         Move::begins("fresh", "a challenge is used"),
         Move::goes("fresh", "open", "15 minutes pass"),
-        Move::goes("open", "fresh", "a challenge that it asked for is used"),
+        Move::goes("open", "fresh", "a challenge that the session requested is used"),
         Move::goes("fresh", "ended", "its person ends it"),
         Move::goes(
             "open",
@@ -88,10 +96,10 @@ const SESSION: Machine = Machine {
 
 const CONNECTOR: Machine = Machine {
     name: "connector `status`",
-    about: "An archived connector stays, since deeds name it.",
+    about: "An archived connector is not deleted, because deeds name it.",
     states: &["enabled", "disabled", "archived"],
     moves: &[
-        Move::begins("enabled", "it is made"),
+        Move::begins("enabled", "the connector is created"),
         Move::goes("enabled", "disabled", "an admin disables it: its calls are refused"),
         Move::goes("disabled", "enabled", "an admin enables it"),
         Move::goes("enabled", "archived", "an admin archives it"),
@@ -101,22 +109,24 @@ const CONNECTOR: Machine = Machine {
 
 const POLICY_VERSION: Machine = Machine {
     name: "policy version",
-    about: "An org has at most one version that decides and at most one that is asked beside it.",
+    about: "An org has at most one version that decides and at most one shadow version, which is \
+            evaluated in addition.",
     states: &["inactive", "shadow", "enforce"],
     moves: &[
-        Move::begins("inactive", "it is made"),
+        Move::begins("inactive", "the version is created"),
         Move::goes("inactive", "shadow", "it is activated as `shadow`"),
         Move::goes("inactive", "enforce", "it is activated as `enforce`"),
         Move::goes("shadow", "enforce", "it is activated as `enforce`"),
-        Move::goes("shadow", "inactive", "the shadow is ended, or another version takes its place"),
-        Move::goes("enforce", "inactive", "another version takes its place"),
+        Move::goes("shadow", "inactive", "the shadow is ended, or another version replaces it"),
+        Move::goes("enforce", "inactive", "another version replaces it"),
     ],
 };
 
 const PROPOSAL: Machine = Machine {
     name: "policy proposal `status`",
-    about: "Where an org asks for two people. Of each mode one waits at a time. That its time is over, or that \
-            what it was made on has moved, is told by whoever looks; no row is written for it.",
+    about: "Used if an org requires two people. At most one proposal of each mode is pending at \
+            a time. The states `expired` and `stale` are computed when the proposal is read; no row is written \
+            for them.",
     states: &[
         ProposalStatus::PendingSecondPerson.as_str(),
         ProposalStatus::Confirmed.as_str(),
@@ -127,22 +137,22 @@ const PROPOSAL: Machine = Machine {
     moves: &[
         Move::begins(
             ProposalStatus::PendingSecondPerson.as_str(),
-            "somebody activates a version, or a key does",
+            "a person or a key activates a version",
         ),
         Move::goes(
             ProposalStatus::PendingSecondPerson.as_str(),
             ProposalStatus::Confirmed.as_str(),
-            "another person confirms it: the version is active",
+            "another person confirms it: the version becomes active",
         ),
         Move::goes(
             ProposalStatus::PendingSecondPerson.as_str(),
             ProposalStatus::Rejected.as_str(),
-            "somebody rejects it, or takes their own back",
+            "a person rejects it, or withdraws their own",
         ),
         Move::goes(
             ProposalStatus::PendingSecondPerson.as_str(),
             ProposalStatus::Expired.as_str(),
-            "24 hours are over",
+            "24 hours pass",
         ),
         Move::goes(
             ProposalStatus::PendingSecondPerson.as_str(),
@@ -154,7 +164,7 @@ const PROPOSAL: Machine = Machine {
 
 const CHAIN_CHECK: Machine = Machine {
     name: "chain check `status`",
-    about: "An org has one at a time that is not done.",
+    about: "An org has at most one unfinished check at a time.",
     states: &[
         CheckStatus::Queued.as_str(),
         CheckStatus::Running.as_str(),
@@ -162,24 +172,24 @@ const CHAIN_CHECK: Machine = Machine {
         CheckStatus::Failed.as_str(),
     ],
     moves: &[
-        Move::begins(CheckStatus::Queued.as_str(), "somebody asks for it"),
+        Move::begins(CheckStatus::Queued.as_str(), "the check is requested"),
         Move::goes(
             CheckStatus::Queued.as_str(),
             CheckStatus::Running.as_str(),
-            "an instance begins it",
+            "an instance starts the check",
         ),
         Move::goes(
             CheckStatus::Running.as_str(),
             CheckStatus::Passed.as_str(),
-            "the log is as it was sealed",
+            "the log matches what was sealed",
         ),
-        Move::goes(CheckStatus::Running.as_str(), CheckStatus::Failed.as_str(), "it is not"),
+        Move::goes(CheckStatus::Running.as_str(), CheckStatus::Failed.as_str(), "it does not"),
     ],
 };
 
 const SEAL_KEY: Machine = Machine {
     name: "seal key",
-    about: "Told by its moments at the time that is asked about.",
+    about: "The state is computed from the key's timestamps for the time in question.",
     states: &[
         Standing::Published.as_str(),
         Standing::Active.as_str(),
@@ -187,12 +197,20 @@ const SEAL_KEY: Machine = Machine {
         Standing::Revoked.as_str(),
     ],
     moves: &[
-        Move::begins(Standing::Published.as_str(), "it is registered"),
-        Move::goes(Standing::Published.as_str(), Standing::Active.as_str(), "its time comes"),
-        Move::goes(Standing::Active.as_str(), Standing::Retired.as_str(), "another takes over"),
-        Move::goes(Standing::Published.as_str(), Standing::Revoked.as_str(), "it is revoked"),
-        Move::goes(Standing::Active.as_str(), Standing::Revoked.as_str(), "it is revoked"),
-        Move::goes(Standing::Retired.as_str(), Standing::Revoked.as_str(), "it is revoked"),
+        Move::begins(Standing::Published.as_str(), "the key is registered"),
+        Move::goes(
+            Standing::Published.as_str(),
+            Standing::Active.as_str(),
+            "its activation time is reached",
+        ),
+        Move::goes(
+            Standing::Active.as_str(),
+            Standing::Retired.as_str(),
+            "another key replaces it",
+        ),
+        Move::goes(Standing::Published.as_str(), Standing::Revoked.as_str(), "the key is revoked"),
+        Move::goes(Standing::Active.as_str(), Standing::Revoked.as_str(), "the key is revoked"),
+        Move::goes(Standing::Retired.as_str(), Standing::Revoked.as_str(), "the key is revoked"),
     ],
 };
 
@@ -217,8 +235,8 @@ const MACHINES: &[Machine] = &[
 
 pub(super) fn states_markdown() -> String {
     let mut page = String::from(
-        "# States\n\nWhat can move, and what moves it, made from the code; do not edit this page. What \
-         is not in a table does not happen.\n",
+        "# States\n\nState machines and their transitions. Generated from the code; do not edit this \
+         page. A transition that is not in a table does not occur.\n",
     );
     for machine in MACHINES {
         // Writing to a string cannot fail.
