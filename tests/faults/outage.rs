@@ -111,7 +111,7 @@ async fn without_its_database_the_service_says_so_and_runs_nothing_and_is_well_s
     until("its return is told", async || stage.told().len() == 2).await;
     let (place, lines) = (format!("127.0.0.1:{}", stage.postgres.cluster.port), stage.told());
     assert!(lines[0].contains("ERROR") && lines[0].contains(&place), "{lines:?}");
-    assert!(lines[1].contains("INFO") && lines[1].contains("is back"), "{lines:?}");
+    assert!(lines[1].contains("INFO") && lines[1].contains("is available again"), "{lines:?}");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     let lab = lab["id"].as_str().unwrap().to_owned();
     let told = || named(&service.log(), &lab);
     eventually(async || (told().len() == 1).then_some(())).await;
-    for word in ["WARN", "a connector is out of reach", "name=lab", "connector_unreachable"] {
+    for word in ["WARN", "a connector is unreachable", "name=lab", "connector_unreachable"] {
         assert!(told()[0].contains(word), "{word} is not in {:?}", told());
     }
     let series = format!("connector=\"{lab}\",reason=\"connector_unreachable\"}} 1");
@@ -77,7 +77,7 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     // Health is looked at once a second.
     eventually(async || (connectors(&caller).await == "ok").then_some(())).await;
     eventually(async || (told().len() == 2).then_some(())).await;
-    assert!(told()[1].contains("INFO") && told()[1].contains("is reached again"), "{:?}", told());
+    assert!(told()[1].contains("INFO") && told()[1].contains("is reachable again"), "{:?}", told());
     assert!(!service.metrics().await.contains("chancery_connectors_out_of_reach{"));
     assert_eq!(admin.read("/v1/overview").await["attention"], json!([]));
 }

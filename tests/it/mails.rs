@@ -86,7 +86,7 @@ async fn mails_that_do_not_leave_are_told_everywhere_until_they_do() {
     until("it is told", async || lines().len() == 2).await;
     let [gone, back] = &lines()[..] else { panic!("{}", service.log()) };
     assert!(gone.contains("WARN") && gone.contains("421"), "{gone}");
-    assert!(back.contains("INFO") && back.contains("mails leave again"), "{back}");
+    assert!(back.contains("INFO") && back.contains("mail is sent again"), "{back}");
     let check = verbs.output(&["check", "--json"]).await;
     let report: Value = serde_json::from_slice(&check.stdout).unwrap();
     assert_eq!(report["mail"], json!({ "name": "mail", "state": "ok", "detail": "" }));

@@ -161,7 +161,7 @@ async fn a_node_that_goes_away_degrades_health_and_keeps_no_other_org_from_its_c
         assert!(!key.status.success(), "{key:?}");
         let check = verbs.output(&["check"]).await;
         let said = String::from_utf8_lossy(&check.stdout);
-        assert!(said.contains("were not looked at: a node of the control database"), "{said}");
+        assert!(said.contains("were not checked: a node of the control database"), "{said}");
         assert_eq!(check.status.code(), Some(3), "{said}");
 
         nodes.brings_back().await;
@@ -173,8 +173,8 @@ async fn a_node_that_goes_away_degrades_health_and_keeps_no_other_org_from_its_c
     let told = |level: &str, words: &str| {
         log.lines().filter(|line| line.contains(level) && line.contains(words)).count()
     };
-    assert!(told("ERROR", "orgs cannot be reached: a node") >= 2, "{log}");
-    assert!(told("INFO", "all orgs are reached again") >= 2, "{log}");
+    assert!(told("ERROR", "orgs are unreachable: a node") >= 2, "{log}");
+    assert!(told("INFO", "all orgs are reachable again") >= 2, "{log}");
     assert_eq!(verbs.output(&["check"]).await.status.code(), Some(0));
 
     nodes.takes_away(0).await;

@@ -64,8 +64,9 @@ impl Checkpoints {
         if let Some(first) = logs.unreached.first() {
             tracing::error!(
                 orgs = logs.unreached.len(), %first,
-                "some orgs cannot be reached: a node of the control database is away. Nothing is \
-                 sealed for them until their logs were looked at, which is done once it is back"
+                "some orgs are unreachable: a node of the control database is unavailable. \
+                 Nothing is sealed for them until their logs have been checked, which happens \
+                 once the node is available again"
             );
         }
         Ok(())
@@ -126,7 +127,7 @@ impl Checkpoints {
             }
             Ok(Remembered::Told(Recovered { log, size, .. })) => {
                 let signed = known.tree.size;
-                tracing::info!(%log, size, signed, "a sealed deed tells of what this log lost");
+                tracing::info!(%log, size, signed, "a sealed deed records what this log lost");
                 None
             }
             Ok(Remembered::Broken { org, broken }) => {
@@ -194,7 +195,7 @@ impl Checkpoints {
         let kept = tokio::task::spawn_blocking(move || files.keep(&log, &note)).await;
         kept.map_err(std::io::Error::other).flatten().map_err(|error| {
             let folder = self.folder().display();
-            Failure::internal(format!("could not keep a checkpoint in `{folder}`: {error}"))
+            Failure::internal(format!("could not save a checkpoint in `{folder}`: {error}"))
         })
     }
 
@@ -224,7 +225,7 @@ impl Checkpoints {
         }
         seen.signed.remove(&org);
         core.ledger.release(org);
-        tracing::info!(%org, log = %log.log, "sealing goes on");
+        tracing::info!(%org, log = %log.log, "sealing resumes");
         Ok(true)
     }
 
@@ -253,13 +254,13 @@ impl Checkpoints {
 
     fn advice(&self, org: OrgId, why: &Unsound) -> String {
         if matches!(why, Unsound::Unread(_)) {
-            return "Once it can be read again, sealing goes on by itself".to_owned();
+            return "Sealing resumes automatically once the log can be read again".to_owned();
         }
         format!(
-            "The database was put back to another state than the one that was signed for. Restore \
-             a newer backup and start again; or, to go on without the deeds that are missing, \
-             run `chancery log recover --org {org}`: it closes the log and opens another, whose \
-             first deed tells of the gap. What was signed for stands in `{}`",
+            "The database was restored to a state other than the one that was signed for. Restore \
+             a newer backup and start again; or, to continue without the missing deeds, run \
+             `chancery log recover --org {org}`: it closes the log and opens another, whose \
+             first deed records the gap. The signed checkpoints are in `{}`",
             self.folder().display()
         )
     }

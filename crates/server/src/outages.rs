@@ -143,7 +143,7 @@ impl Outages {
     pub(crate) async fn look(&self, seen: &mut Seen) {
         let cause = match self.store.pulse().await {
             Ok(pulse) if pulse.takes_writes => None,
-            Ok(_) => Some("it takes no writes: it is a standby, or was set read-only".to_owned()),
+            Ok(_) => Some("it accepts no writes: it is a standby, or was set read-only".to_owned()),
             Err(down) => Some(causes(&down)),
         };
         seen.misses = if cause.is_some() { seen.misses.saturating_add(1) } else { 0 };
@@ -154,10 +154,10 @@ impl Outages {
             (Some(Change::Gone), Some(cause)) => tracing::error!(
                 database,
                 cause,
-                "the control database is down: calls are answered with 503 until it is back"
+                "the control database is down: calls receive 503 until it is available again"
             ),
             (Some(Change::Back { after }), _) => {
-                tracing::info!(database, ?after, "the control database is back");
+                tracing::info!(database, ?after, "the control database is available again");
             }
             (Some(Change::Gone) | None, _) => {}
         }
@@ -180,10 +180,10 @@ impl Outages {
             (Some(Change::Gone), Some(cause)) => {
                 tracing::warn!(
                     cause,
-                    "no mail leaves: nobody is written to, and nobody can sign in"
+                    "mail cannot be sent: nobody receives mail, and nobody can sign in"
                 );
             }
-            (Some(Change::Back { after }), _) => tracing::info!(?after, "mails leave again"),
+            (Some(Change::Back { after }), _) => tracing::info!(?after, "mail is sent again"),
             (Some(Change::Gone) | None, _) => {}
         }
     }
@@ -226,15 +226,18 @@ fn tell_of_orgs(seen: &mut OrgsSeen, sight: Sight, cause: &str) {
         != (sight.unreached(), sight == Sight::Failed);
     match (sight, change) {
         (_, Some(Change::Back { after })) => {
-            tracing::info!(?after, "all orgs are reached again");
+            tracing::info!(?after, "all orgs are reachable again");
         }
         (Sight::Failed, Some(Change::Gone)) => {
-            tracing::error!(cause, "the control database answers no question about all orgs");
+            tracing::error!(
+                cause,
+                "the control database does not respond to a query about all orgs"
+            );
         }
         (Sight::Seen(survey), _) if is_new && !is_whole => tracing::error!(
             orgs = survey.unreached,
-            "orgs cannot be reached: a node of the control database is away. Their calls are answered \
-             with 503, and the other orgs go on"
+            "orgs are unreachable: a node of the control database is unavailable. Their calls \
+             receive 503; the other orgs are not affected"
         ),
         _ => {}
     }
@@ -250,13 +253,13 @@ fn tell(lost: &mut HashMap<ConnectorId, ErrorCode>, in_use: Vec<InUse>) {
                 if lost.insert(id, code.clone()).as_ref() != Some(&code) {
                     tracing::warn!(
                         %org, connector = %id, %name, reason = code.as_str(), cause = message,
-                        "a connector is out of reach"
+                        "a connector is unreachable"
                     );
                 }
             }
             Standing::Reached => {
                 if lost.remove(&id).is_some() {
-                    tracing::info!(%org, connector = %id, %name, "a connector is reached again");
+                    tracing::info!(%org, connector = %id, %name, "a connector is reachable again");
                 }
             }
             Standing::Untried => {}

@@ -73,7 +73,9 @@ async fn listen(address: &HostPort) -> Result<TcpListener, Failure> {
     let address = address.as_str();
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => "; stop what listens there or choose another port",
+            io::ErrorKind::AddrInUse => {
+                "; stop the process that listens there or choose another port"
+            }
             _ => "",
         };
         Failure::usage(format!("could not listen at `{address}`: {error}{advice}"))
@@ -84,7 +86,7 @@ async fn listen(address: &HostPort) -> Result<TcpListener, Failure> {
 fn serve_metrics(listener: TcpListener, watched: Watched, lifecycle: Lifecycle) {
     match listener.local_addr() {
         Ok(address) => tracing::info!(%address, "metrics are served"),
-        Err(error) => tracing::warn!(%error, "the address of the metrics is not known"),
+        Err(error) => tracing::warn!(%error, "the address of the metrics endpoint is not known"),
     }
     tokio::spawn(web::serve(Door::new(listener), watched, lifecycle, METRICS));
 }
@@ -182,7 +184,7 @@ impl Service {
         };
         tokio::select! {
             () = orderly => {}
-            () = hurry => tracing::warn!("stopped at once, without waiting for runs to end"),
+            () = hurry => tracing::warn!("stopped immediately, without waiting for runs to end"),
         }
     }
 }

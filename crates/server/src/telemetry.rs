@@ -32,7 +32,7 @@ pub fn start(env: Environment, level: LogLevel) {
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let cause = panic.payload_as_str().unwrap_or("it is no text");
+        let cause = panic.payload_as_str().unwrap_or("not text");
         tracing::error!(place, cause, "a task panicked");
     }));
 }

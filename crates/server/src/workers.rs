@@ -139,7 +139,9 @@ impl Workers {
         while self.tasks.join_next().await.is_some() {}
         match self.core.gate.hand_back_leases().await {
             Ok(0) => {}
-            Ok(leases) => tracing::info!(leases, "handed back, for others to end"),
+            Ok(leases) => {
+                tracing::info!(leases, "leases were handed back for other instances to complete");
+            }
             Err(error) => {
                 tracing::warn!(error = causes(&error), "leases could not be handed back");
             }
@@ -163,7 +165,7 @@ fn keep<W: Future<Output = ()> + Send + 'static>(
             if work.await.is_ok() {
                 return;
             }
-            tracing::error!("a worker panicked and begins again");
+            tracing::error!("a worker panicked and is restarted");
             tokio::time::sleep(BEGIN_AGAIN_AFTER).await;
         }
     });
@@ -243,8 +245,8 @@ async fn swept((sweep, worker): (Sweep, Worker), core: Core) {
     core.work.looked_at(sweep, round.as_ref().map_or(0, |due| *due));
     match core.work.of(worker).count(&SystemClock, round) {
         Ok(0) => {}
-        Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
-        Err(error) => tracing::warn!(error = causes(&error), "something due could not be ended"),
+        Ok(ended) => tracing::debug!(ended, "due actions were processed"),
+        Err(error) => tracing::warn!(error = causes(&error), "a due action could not be ended"),
     }
 }
 
@@ -255,7 +257,11 @@ async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
         let orgs = core.ledger.let_go(REMEMBERED_FOR);
         let connectors = core.gate.let_go_of_tools(REMEMBERED_FOR);
         if orgs + connectors > 0 {
-            tracing::debug!(orgs, connectors, "what is quiet was let go of");
+            tracing::debug!(
+                orgs,
+                connectors,
+                "the caches of idle orgs and connectors were released"
+            );
         }
     }
 }
@@ -296,7 +302,10 @@ async fn noting_uses(core: Core, stopped: watch::Receiver<()>) {
     loop {
         let next = pulse.next().await;
         if let Err(error) = core.admin.note_key_uses().await {
-            tracing::warn!(error = causes(&error), "the last uses of keys could not be written");
+            tracing::warn!(
+                error = causes(&error),
+                "the last-used times of keys could not be written"
+            );
         }
         if next.is_none() {
             return;
@@ -311,7 +320,10 @@ async fn noting_tools(core: Core, tools: Arc<OrgTools>, stopped: watch::Receiver
         for Learnt { org, connector, tools } in tools.take_learnt() {
             if let Err(error) = core.operator(org).learn_tools(connector, tools).await {
                 // Its next call brings it up again.
-                tracing::warn!(connector = %connector.0, %error, "tools could not be noted");
+                tracing::warn!(
+                    connector = %connector.0, %error,
+                    "the tools of a connector could not be recorded"
+                );
             }
         }
     }
@@ -325,7 +337,7 @@ async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiv
         match core.work.of(Worker::Keys).count(&SystemClock, round) {
             Ok(false) => {}
             Ok(true) => tracing::info!("the seal keys changed"),
-            Err(error) => tracing::warn!(%error, "the seal keys could not be looked at"),
+            Err(error) => tracing::warn!(%error, "the seal keys could not be checked"),
         }
     }
 }
@@ -356,7 +368,10 @@ async fn sweep_out(mails: &dyn MailQueue) -> Result<(), ledger::StoreDown> {
 async fn rebuild(core: &Core) -> Result<(), ledger::StoreDown> {
     for org in core.stores.accounts.orgs().await?.found {
         if let Err(error) = core.gate.rebuild_budgets(org.id).await {
-            tracing::warn!(org = %org.id, error = causes(&error), "budgets were not compared");
+            tracing::warn!(
+                org = %org.id, error = causes(&error),
+                "the budget counters could not be compared"
+            );
         }
     }
     Ok(())
@@ -400,7 +415,7 @@ async fn walking(core: Core, stopped: watch::Receiver<()>) {
                     core.work.walked.set();
                 }
             }
-            Err(error) => tracing::warn!(%error, "the logs could not be looked at"),
+            Err(error) => tracing::warn!(%error, "the logs could not be checked"),
         }
     }
 }
@@ -467,7 +482,7 @@ async fn posted(core: Core, post: Arc<Post>, stopped: watch::Receiver<()>) {
             Ok(true) if stopped.has_changed().is_ok() => {}
             Ok(_) => return,
             Err(error) => {
-                tracing::warn!(error = causes(&error), "the mails that wait could not be read");
+                tracing::warn!(error = causes(&error), "the pending mails could not be read");
                 return;
             }
         }

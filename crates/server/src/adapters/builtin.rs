@@ -19,7 +19,10 @@ impl Records {
 
     async fn read(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, SourceUnavailable> {
         self.0.action(org, id).await.map_err(|error| {
-            tracing::warn!(%error, source = ?error.source, "a built-in tool could not read");
+            tracing::warn!(
+                %error, source = ?error.source,
+                "a built-in tool could not read the record"
+            );
             SourceUnavailable
         })
     }

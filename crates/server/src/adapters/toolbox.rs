@@ -69,7 +69,7 @@ pub(crate) fn blueprint(vault: &Ring, row: &Connector) -> Blueprint {
     let receiver = connectors::receiver(&row.kind, &row.config);
     let fields = admin::open_credential(vault, row, &receiver).unwrap_or_else(|error| {
         // Its tools are known all the same; nobody logs in to run them.
-        tracing::error!(connector = %row.id, %error, "a credential does not open");
+        tracing::error!(connector = %row.id, %error, "a credential could not be decrypted");
         admin::Credential::new()
     });
     Blueprint {

@@ -108,6 +108,6 @@ fn open(path: &Path, log: &str, keys: &KeySet) -> Result<Checkpoint, String> {
     if name(&opened.log) == log {
         Ok(opened)
     } else {
-        Err(format!("it is the note of another log, `{}`", opened.log))
+        Err(format!("it is a checkpoint of another log, `{}`", opened.log))
     }
 }

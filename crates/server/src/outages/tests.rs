@@ -54,7 +54,7 @@ fn a_connector_is_named_with_the_reason_once_for_each_reason() {
         ("depot", &depot.id, "connector_auth_failed", "28P01"),
     ];
     for (line, (name, id, reason, cause)) in lines.iter().zip(told) {
-        assert!(line.contains("WARN") && line.contains("a connector is out of reach"), "{line}");
+        assert!(line.contains("WARN") && line.contains("a connector is unreachable"), "{line}");
         for word in [name, &id.to_string(), reason, cause] {
             assert!(line.contains(word), "{word} is not in {line}");
         }
@@ -66,7 +66,7 @@ fn a_connector_is_named_with_the_reason_once_for_each_reason() {
     assert_eq!(look(&[&untried]), Vec::<String>::new(), "it was changed, and nobody called it yet");
     let lines = look(&[&shop]);
     assert_eq!(lines.len(), 1, "what nobody calls is forgotten: {lines:?}");
-    assert!(lines[0].contains("INFO") && lines[0].contains("is reached again"), "{lines:?}");
+    assert!(lines[0].contains("INFO") && lines[0].contains("is reachable again"), "{lines:?}");
     assert_eq!(look(&[&shop, &depot]), Vec::<String>::new());
 }
 

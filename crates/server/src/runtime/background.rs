@@ -51,7 +51,7 @@ fn give_way() {
     // Linux keeps it for each thread; elsewhere it would be the whole process that gives way.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::warn!(%error, "what nobody waits for gives way to nothing");
+        tracing::warn!(%error, "the priority of a background thread could not be lowered");
     }
 }
 

@@ -57,7 +57,7 @@ fn yield_to_others() {
     // Elsewhere it would be the whole process that is made to wait.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "a thread computes like any other");
+        tracing::debug!(%error, "the priority of a computing thread could not be lowered");
     }
 }
 

@@ -82,7 +82,10 @@ pub(super) async fn following(core: Core, with: Following, stopped: watch::Recei
                 }
             }
             Err(error) => {
-                tracing::warn!(error = causes(&error), "which change logs to follow is not known");
+                tracing::warn!(
+                    error = causes(&error),
+                    "the list of change logs to follow could not be read"
+                );
             }
         }
     }
@@ -201,7 +204,7 @@ impl Task {
             }
             Ok(Some(row)) => Some(Wish::GiveUp(Box::new(row))),
             Err(error) => {
-                tracing::warn!(%connector, error = causes(&error), "a connector was not read");
+                tracing::warn!(%connector, error = causes(&error), "a connector could not be read");
                 None
             }
         }
@@ -239,7 +242,7 @@ impl Task {
     async fn gave_up(&self, follower: &mut Follower) -> bool {
         match follower.give_up().await {
             Ok(Turn::Broken { cause: LogGap::DecoderOff }) => {
-                tracing::info!(connector = %self.of.connector, "a change log is not read any more");
+                tracing::info!(connector = %self.of.connector, "a change log is no longer read");
                 self.place.kept();
                 true
             }
@@ -291,7 +294,7 @@ impl Task {
     /// Notes a turn that came to nothing, and tells how long to rest: the database is not asked for more of
     /// its time because it has none to spare.
     fn failed(&self, error: &FollowError, took: Duration) -> Rest {
-        self.warn(error, "a change log was not read");
+        self.warn(error, "a change log could not be read");
         let FollowError::Source(_) = error else { return Rest::whole(REST) };
         self.with.logs.note_unread(self.of);
         Rest::whole(behind_a_failure(took))
@@ -316,7 +319,7 @@ impl Task {
                 Rest { whole, owed, follows: true }
             }
             Turn::Began { cause } => {
-                tracing::info!(%connector, ?cause, "a change log is read from here on");
+                tracing::info!(%connector, ?cause, "reading of a change log begins here");
                 logs.note_began(of);
                 self.place.kept();
                 // What was not read on purpose is no news.
@@ -328,7 +331,7 @@ impl Task {
             Turn::Broken { cause } => {
                 if logs.note_broken(of, cause) {
                     let cause = cause.as_str();
-                    tracing::warn!(%connector, cause, "a change log cannot be read on");
+                    tracing::warn!(%connector, cause, "a change log cannot be read further");
                     self.place.kept();
                 }
                 Rest::whole(LONG_REST)
@@ -373,7 +376,7 @@ impl Task {
                 let Misfits { without_frame, without_row } = misfits;
                 let Of { org, connector } = self.of;
                 tracing::warn!(%org, %connector, without_frame, without_row,
-                    "the ledger of a governed database is not what its log tells");
+                    "the ledger of a governed database does not match its change log");
                 self.with.logs.note_misfits(misfits);
                 self.teller.note_misfits(misfits);
             }
@@ -436,15 +439,21 @@ async fn rests(span: Duration, stopped: &mut watch::Receiver<()>) -> bool {
 fn tell(Of { org, connector }: Of, tally: &Tally) {
     if tally.unattributed > 0 {
         let count = tally.unattributed;
-        tracing::info!(%org, %connector, count, "somebody wrote past the service");
+        tracing::info!(
+            %org, %connector, count,
+            "a governed database was written to outside the service"
+        );
     }
     if tally.forged > 0 {
         let count = tally.forged;
-        tracing::warn!(%org, %connector, count, "a transaction passes for the service's");
+        tracing::warn!(%org, %connector, count, "a transaction imitates one of the service");
     }
     if tally.tampered > 0 {
         let count = tally.tampered;
-        tracing::warn!(%org, %connector, count, "somebody changed the ledger of a governed database");
+        tracing::warn!(
+            %org, %connector, count,
+            "the ledger of a governed database was changed by somebody else"
+        );
     }
 }
 

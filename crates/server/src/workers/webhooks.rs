@@ -85,7 +85,10 @@ pub(super) async fn posting(core: Core, courier: Arc<Courier>, stopped: watch::R
             Ok::<_, StoreDown>(())
         };
         if let Err(error) = core.work.of(Worker::Webhooks).count(&SystemClock, found.await) {
-            tracing::warn!(error = causes(&error), "which webhook endpoints wait is not known");
+            tracing::warn!(
+                error = causes(&error),
+                "the waiting webhook endpoints could not be read"
+            );
         }
     }
     while well.tasks.join_next().await.is_some() {}
@@ -105,7 +108,10 @@ async fn served((core, courier): (Core, Arc<Courier>), key: Key, stopped: watch:
         // The claim ends by itself, and whoever comes next goes on from what was noted.
         Err(error) => {
             let (org, webhook) = key;
-            tracing::warn!(%org, %webhook, error = causes(&error), "an endpoint was left");
+            tracing::warn!(
+                %org, %webhook, error = causes(&error),
+                "the deliveries of a webhook endpoint were interrupted"
+            );
         }
     }
 }

@@ -69,19 +69,19 @@ impl Report {
                 lines.push(format!("ok    {name}  {sentence}"));
                 continue;
             }
-            lines.push(format!("FAIL  {name}  not so: {sentence}; {} rows", finding.violations));
+            lines.push(format!("FAIL  {name}  violated: {sentence}; {} rows", finding.violations));
             lines.extend(finding.first.iter().map(|offender| format!("        {offender}")));
         }
         if let Some(first) = self.unreached.first() {
             let orgs = self.unreached.len();
             lines.push(format!(
-                "????  orgs  {orgs} orgs, `{first}` among them, were not looked at: a node of the \
-                 control database does not answer"
+                "????  orgs  {orgs} orgs, `{first}` among them, were not checked: a node of the \
+                 control database does not respond"
             ));
         }
         lines.extend(self.away.iter().map(|part| {
             let (name, deeds) = (&part.name, part.deeds);
-            format!("note  past  {deeds} deeds of `{name}` are away and were not looked at")
+            format!("note  past  {deeds} deeds of `{name}` are detached and were not checked")
         }));
         lines.push("\nthe service".to_owned());
         lines.push(match &self.start {

@@ -68,7 +68,7 @@ impl Teller {
         }
         if let Err(error) = self.try_tell(now, cause).await {
             let connector = self.of.connector;
-            tracing::warn!(%connector, error, "how a change log stands could not be told");
+            tracing::warn!(%connector, error, "the state of a change log could not be reported");
             self.rests_until = Some(Instant::now() + REST);
         }
     }
