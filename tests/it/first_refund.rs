@@ -66,7 +66,7 @@ async fn the_demos_refund_is_paid_and_its_row_is_shown_before_and_after() {
     assert_eq!(shop.count(refunded).await, 1, "the refund was really paid");
     println!("{seen}");
     let typed = seen.split("typed ").nth(1).unwrap().split_whitespace().next().unwrap();
-    let printed = format!("The code of your sign-in: {typed}\n");
+    let printed = format!("Your sign-in code: {typed}\n");
     assert!(demo.said_since().contains(&printed), "{} lacks {printed}", demo.said_since());
     demo.stop().await;
     // The next demo asks for another order's, since of this one too little is left.

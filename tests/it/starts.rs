@@ -48,7 +48,7 @@ async fn a_pepper_that_is_not_the_records_is_refused_until_the_other_one_is_said
     service.caller(&agent.key).get("/v1/actions").await.is(200);
     drop(service);
     let told = other.run(&["key", "adopt-pepper"]).await;
-    assert!(told.contains("have to be made anew"), "{told}");
+    assert!(told.contains("must be created again"), "{told}");
     let refused = house.verbs.output(&SERVE).await;
     assert_eq!(refused.status.code(), Some(2), "{}", complaint(&refused));
     let service = Service::start(&other, Start::Plain).await;
@@ -65,7 +65,10 @@ async fn a_record_without_a_pepper_takes_that_of_its_next_start() {
     // As an earlier version left it.
     house.control.run("delete from pepper").await;
     let check = house.verbs.run(&["check"]).await;
-    assert!(check.contains("note  start  the next start will note the pepper"), "{check}");
+    assert!(
+        check.contains("note  start  the next start will record a mark of the pepper"),
+        "{check}"
+    );
     // No verb looked at the pepper until now, so that one may have been run with any.
     house.verbs.with(PEPPER, ANOTHER).run(&["org", "list"]).await;
     assert_eq!(house.control.count("select count(*) from pepper").await, 0);
@@ -93,7 +96,10 @@ async fn a_vault_without_the_records_keys_does_not_serve_until_a_credential_is_g
     other.run(&["connector", "credential", "shop", file.to_str().unwrap()]).await;
     let service = Service::start(&other, Start::Plain).await;
     let told = service.log();
-    assert!(told.contains("ERROR") && told.contains("some secrets are under a key"), "{told}");
+    assert!(
+        told.contains("ERROR") && told.contains("some secrets are encrypted under a key"),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -103,9 +109,10 @@ async fn a_start_waits_for_a_database_that_does_not_answer_yet() {
     let service = Service::start(&behind(&house, &wire), Start::Plain).await;
     assert_eq!(wire.unanswered(), 0);
     let (log, place) = (service.log(), format!("127.0.0.1:{}", wire.cluster.port));
-    let waits: Vec<_> = log.lines().filter(|line| line.contains("waits up to 30s")).collect();
+    let waits: Vec<_> =
+        log.lines().filter(|line| line.contains("retrying for up to 30s")).collect();
     let [line] = waits.as_slice() else { panic!("{log}") };
-    for word in ["WARN", &place, "`SERVICE_DATABASE_URL`", "does not answer"] {
+    for word in ["WARN", &place, "`SERVICE_DATABASE_URL`", "does not respond"] {
         assert!(line.contains(word), "{word} is not in {line}");
     }
 }
@@ -124,7 +131,7 @@ async fn a_start_that_waits_ends_when_it_is_told_to() {
     Command::new("kill").args(["-TERM", &process]).status().await.unwrap();
     let ended = waits.wait_with_output().await.unwrap();
     assert_eq!(ended.status.code(), Some(0), "{}", complaint(&ended));
-    assert!(complaint(&ended).contains("stopped before it served"), "{}", complaint(&ended));
+    assert!(complaint(&ended).contains("stopped before serving"), "{}", complaint(&ended));
 }
 
 #[tokio::test]
@@ -144,5 +151,5 @@ async fn a_verb_names_the_database_that_does_not_answer_and_has_an_exit_code_for
     let output = house.verbs.with("SERVICE_DATABASE_URL", &url).output(&SERVE).await;
     let said = complaint(&output);
     assert_eq!(output.status.code(), Some(5), "{said}");
-    assert!(said.contains("28P01") && !said.contains("waits up to"), "{said}");
+    assert!(said.contains("28P01") && !said.contains("retrying for up to"), "{said}");
 }

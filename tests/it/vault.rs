@@ -34,9 +34,9 @@ async fn a_vault_key_is_changed_while_calls_go_on_and_the_change_may_be_cut_off(
     caller.executed("shop.customers.read", json!({ "customer": 7 })).await;
 
     let told = both.run(&["vault", "rotate"]).await;
-    assert!(told.contains("\n1 re-encrypted, 1 under the first key already\n"), "{told}");
+    assert!(told.contains("\n1 re-encrypted, 1 already under the first key\n"), "{told}");
     let again = both.run(&["vault", "rotate"]).await;
-    assert_eq!(again, "0 re-encrypted, 2 under the first key already\n");
+    assert_eq!(again, "0 re-encrypted, 2 already under the first key\n");
     caller.executed("lab.note", json!({ "mark": mark })).await;
     assert_eq!(house.notes(&mark).await, 3);
     drop(service);
@@ -67,9 +67,9 @@ async fn the_secrets_of_webhook_endpoints_are_moved_too() {
     let both = house.verbs.with(SETTING, &format!("{NEW_KEY},{VAULT_KEY}"));
     let told = both.run(&["vault", "rotate"]).await;
     assert!(told.contains(made["id"].as_str().unwrap()), "{told}");
-    assert!(told.ends_with("\n3 re-encrypted, 0 under the first key already\n"), "{told}");
+    assert!(told.ends_with("\n3 re-encrypted, 0 already under the first key\n"), "{told}");
     let again = both.run(&["vault", "rotate"]).await;
-    assert_eq!(again, "0 re-encrypted, 3 under the first key already\n");
+    assert_eq!(again, "0 re-encrypted, 3 already under the first key\n");
     house.verbs.with(SETTING, NEW_KEY).run(&["vault", "rotate"]).await;
 }
 
@@ -108,7 +108,7 @@ async fn a_secret_that_does_not_open_is_told_and_keeps_no_other_from_being_moved
     let (told, why) =
         (String::from_utf8_lossy(&stuck.stdout), String::from_utf8_lossy(&stuck.stderr));
     assert!(!stuck.status.success(), "{told}");
-    assert!(told.ends_with("\n3 re-encrypted, 0 under the first key already\n"), "{told}");
+    assert!(told.ends_with("\n3 re-encrypted, 0 already under the first key\n"), "{told}");
     assert!(why.contains(&made[0]) && why.contains("2 could not be re-encrypted"), "{why}");
     for moved in &made[1..] {
         assert!(told.contains(moved.as_str()), "{told}");
@@ -147,7 +147,7 @@ async fn a_rotation_that_is_killed_behind_any_secret_leaves_all_in_use_and_is_go
         caller.executed("shop.customers.read", json!({ "customer": 7 })).await;
         let told = ring.run(&["vault", "rotate"]).await;
         let left = SECRETS - done;
-        let expected = format!("{left} re-encrypted, {done} under the first key already\n");
+        let expected = format!("{left} re-encrypted, {done} already under the first key\n");
         assert!(told.ends_with(&expected), "{told}");
         for (receiver, secret) in &receivers {
             until("both calls are told of", async || receiver.seen().len() == 2 * (round + 1))

@@ -62,8 +62,8 @@ async fn a_stop_of_the_org_ends_every_wait_for_approval_soon() {
     let waiting = "select count(*) from action where state = 'pending_approval'";
     assert_eq!(house.control.count(waiting).await, WAITING);
     let told = house.verbs.run(&["org", "stop", "--reason", "A test.", "--org", &house.org]).await;
-    assert!(told.contains("what waited is denied"), "{told}");
-    assert!(told.contains("Nothing had started before"), "{told}");
+    assert!(told.contains("the actions that waited for them are denied"), "{told}");
+    assert!(told.contains("No call that had started before is still running"), "{told}");
     let began = Instant::now();
     while house.control.count(waiting).await > 0 {
         assert!(began.elapsed() < Duration::from_secs(30), "what waits in vain is not ended");

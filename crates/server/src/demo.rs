@@ -47,14 +47,19 @@ pub async fn run() -> Result<Exit, Failure> {
 
     let lie = stage.call("shop.close", json!({ "order": 1001 })).await?;
     let caught = verdict_of(&lie) == Some(model::Verdict::Mismatch);
-    print::line(told("3. shop.close {order: 1001}, by a tool that says so and does nothing", &lie));
+    print::line(told(
+        "3. shop.close {order: 1001}, by a tool that reports success and does nothing",
+        &lie,
+    ));
     print::line(format!("   the shop still says: order 1001 is {}", stage.shop.status_of(1001)));
 
     let deeds = stage.store.deeds(stage.org);
     let checkpoint = stage.checkpoint().await?;
     let known = Trust { known_checkpoint: Some(checkpoint), ..stage.trust() };
     let size = deeds.len();
-    print::line(format!("\nThe org's log has {size} deeds. Checked offline, by its public keys:"));
+    print::line(format!(
+        "\nThe org's log has {size} deeds. Verified offline with its public keys:"
+    ));
     let cut = lines(deeds.get(..size.saturating_sub(1)).unwrap_or_default())?;
     let told = [
         Told::of("4. the log as it is", &lines(&deeds)?, &known, Verdict::Valid),
@@ -65,13 +70,13 @@ pub async fn run() -> Result<Exit, Failure> {
             Verdict::Invalid,
         ),
         Told::of(
-            "6. the last deed removed, and nothing else known",
+            "6. the last deed removed, without a checkpoint",
             &cut,
             &stage.trust(),
             Verdict::Valid,
         ),
         Told::of(
-            "7. the same, beside a checkpoint that was kept from before",
+            "7. the same, with a checkpoint that was saved before",
             &cut,
             &known,
             Verdict::Invalid,

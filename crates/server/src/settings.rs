@@ -158,7 +158,7 @@ pub struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the settings are not accepted:")?;
+        write!(f, "the settings are invalid:")?;
         self.problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
     }
 }
@@ -207,7 +207,7 @@ fn layers(sources: &Sources) -> Result<Layers, Refused> {
             refused(".env", None, format!("line {line} is not `NAME=value`, perhaps with quotes"))
         })?;
         if variables.get("SERVICE_ENV").is_some_and(|value| value != "dev") {
-            let sentence = "`.env` is read in dev alone; say it in the environment".to_owned();
+            let sentence = "`.env` is read only in dev; set it in the environment".to_owned();
             return Err(refused("SERVICE_ENV", Some(sources::Origin::Dotenv), sentence));
         }
         layers.dotenv = variables;

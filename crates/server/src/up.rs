@@ -72,8 +72,8 @@ fn postgres_url<'a>(what: &'a cli::Up, surroundings: &'a Sources) -> Result<&'a 
     let told = what.postgres_url.as_ref().or_else(|| surroundings.environment.get(POSTGRES_URL));
     told.map(String::as_str).ok_or_else(|| {
         Failure::usage(format!(
-            "`up` needs a superuser's address of a cluster: name it with `--postgres-url URL` or \
-             in `{POSTGRES_URL}`, or run `cargo xtask up`, which starts one"
+            "`up` requires the URL of a superuser on a cluster: set it with `--postgres-url URL` \
+             or in `{POSTGRES_URL}`, or run `cargo xtask up`, which starts one"
         ))
     })
 }
@@ -81,7 +81,7 @@ fn postgres_url<'a>(what: &'a cli::Up, surroundings: &'a Sources) -> Result<&'a 
 /// The level of logs: warnings and worse, unless the environment asks for another.
 fn log_level(surroundings: &Sources) -> Result<LogLevel, Failure> {
     if surroundings.environment.get("SERVICE_ENV").is_some_and(|env| env == "prod") {
-        return Err(Failure::usage("`up` makes a demo for dev; in prod run `chancery serve`"));
+        return Err(Failure::usage("`up` creates a demo for dev; in prod run `chancery serve`"));
     }
     match surroundings.environment.get("SERVICE_LOG_LEVEL") {
         Some(level) => level.parse().map_err(|()| {
@@ -181,16 +181,16 @@ fn half_made(failure: Failure) -> Failure {
 fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told]) {
     let (base, key) = (settings.base_url.as_str(), cast.key.expose());
     let Cast { org, agent, .. } = cast;
-    print::line(format!("What the agent {agent} of the org {org} did, and what its deeds say:\n"));
+    print::line(format!("Calls of the agent {agent} of the org {org}, and their deeds:\n"));
     story::print(told);
     let call = r#"{"tool":"shop.customers.read","args":{"customer":7},"mode":"gateway"}"#;
     print::line(format!(
         "\nServing at {base}\n\n\
-         The agent's key, kept in {}:\n  {key}\n\n\
+         The agent's key, saved in {}:\n  {key}\n\n\
          Send a call of your own:\n  \
          curl -s {base}/v1/actions -H 'Authorization: Bearer {key}' \\\n    \
          -H 'Content-Type: application/json' -d '{call}'\n\n\
-         Run an operator's verb on this demo:\n  \
+         Run an operator command on this demo:\n  \
          set -a; . {}; set +a; chancery org list",
         folder.cast_file().display(),
         folder.env_file().display(),
@@ -201,14 +201,12 @@ fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told])
 fn tell_people(settings: &Settings, folder: &Folder, (link, held): (&str, Option<&str>)) {
     let base = settings.base_url.as_str().trim_end_matches('/');
     let (waits, link) = match held {
-        Some(approval) => {
-            ("A refund waits for your yes or no. ", door::to_approval(link, approval))
-        }
+        Some(approval) => ("A refund waits for your decision. ", door::to_approval(link, approval)),
         None => ("", link.to_owned()),
     };
     print::line(format!(
         "\n{waits}Open this link and sign in as {}:\n  {link}\n\n\
-         The code of each sign-in is printed here. Mails are files in\n  {}\n\n\
+         The code of each sign-in is printed here. Mail is written to files in\n  {}\n\n\
          Read more: README.md, docs/people.md, docs/architecture.md, {base}/api/openapi.yaml\n\
          Ctrl-C stops it.",
         door::OWNER,

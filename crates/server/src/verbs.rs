@@ -165,14 +165,14 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
         // The org that is meant may be one of those.
         _ if !unreached.is_empty() => {
             let orgs = unreached.len();
-            Err(Failure::unavailable(format!("say which org with `--org ID`: {orgs} {AWAY}")))
+            Err(Failure::unavailable(format!("name the org with `--org ID`: {orgs} {AWAY}")))
         }
         [only] => Ok(only.id),
-        [] => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
+        [] => Err(Failure::usage("there is no org yet: run `chancery org create NAME`")),
         several => {
             let lines: Vec<_> = several.iter().map(described).collect();
             let lines = lines.join("\n  ");
-            Err(Failure::usage(format!("say which org with `--org ID`:\n  {lines}")))
+            Err(Failure::usage(format!("name the org with `--org ID`:\n  {lines}")))
         }
     }
 }
@@ -186,7 +186,7 @@ async fn orgs(core: &Core) -> Result<Orgs, Failure> {
 }
 
 /// What a verb says of orgs, behind their number, that it could not do its work for.
-const AWAY: &str = "orgs cannot be reached, since a node of the control database does not answer";
+const AWAY: &str = "orgs are unreachable, because a node of the control database does not respond";
 
 /// The end of a verb that did its work for all orgs but so many.
 fn all_but(unreached: usize) -> Result<Exit, Failure> {

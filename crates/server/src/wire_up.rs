@@ -226,8 +226,9 @@ fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
             .collect();
             let names = missing.join(", ");
             Err(Failure::usage(format!(
-                "the service needs {names}: set what is missing (`chancery keys new` makes a seal \
-                 key file, `openssl rand -base64 32` a key and a pepper), or try `cargo xtask up`"
+                "the service requires {names}: set the missing ones (`chancery keys new` makes a \
+                 seal key file, `openssl rand -base64 32` a key and a pepper), or try `cargo \
+                 xtask up`"
             )))
         }
     }
@@ -250,7 +251,7 @@ pub(crate) async fn open_store(
     };
     store.check(durability).await.map_err(|error| match error {
         CheckError::Unreachable(down) => Failure::unavailable(format!(
-            "the control database does not answer at `{}` (`SERVICE_DATABASE_URL`): {}",
+            "the control database does not respond at `{}` (`SERVICE_DATABASE_URL`): {}",
             database.place(),
             causes(&down)
         )),
@@ -275,7 +276,8 @@ async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     let skew = ours.since(theirs).max(theirs.since(ours));
     if skew > MOST_SKEW {
         return Err(Failure::internal(format!(
-            "this machine's clock is {skew:?} away from the database's; set both by NTP"
+            "this machine's clock differs from the database's by {skew:?}; synchronize both with \
+             NTP"
         )));
     }
     Ok(theirs)

@@ -51,7 +51,7 @@ async fn events_are_printed_and_posted_signed_and_a_cut_stream_is_opened_again()
         receiver.seen().iter().map(|seen| seen.header("service-event-type").to_owned()).collect();
     assert_eq!(kinds, ["action.witnessed", "deed.sealed"]);
     until("what became of both is printed", async || {
-        said(&house).0.matches("    taken: 204").count() == 2
+        said(&house).0.matches("    accepted: 204").count() == 2
     })
     .await;
     let printed = "  action.witnessed  evt_";
@@ -68,7 +68,7 @@ async fn events_are_printed_and_posted_signed_and_a_cut_stream_is_opened_again()
     receiver.now(Manner::Answers(500));
     service.caller(&agent.key).executed("lab.note", json!({ "mark": "two" })).await;
     until("it says what was not taken", async || {
-        said(&house).0.matches("    not taken: 500").count() == 2
+        said(&house).0.matches("    not accepted: 500").count() == 2
     })
     .await;
     assert!(listening.try_wait().unwrap().is_none());
@@ -86,12 +86,12 @@ async fn nothing_is_sent_to_another_machine_unasked_and_a_refusal_ends_it() {
     let elsewhere = ["--forward", "http://10.0.0.1/hook"];
     let plain = ["--service", "http://10.0.0.1"];
     for (environment, words, expected) in [
-        (&with_key[..], &elsewhere[..], "`http://10.0.0.1/hook` is not of this machine"),
-        (&with_key[..], &plain[..], "is not of this machine"),
+        (&with_key[..], &elsewhere[..], "`http://10.0.0.1/hook` is not an address of this machine"),
+        (&with_key[..], &plain[..], "is not an address of this machine"),
         (&with_key[..1], &[], "expected `--service`"),
         (&with_key[1..], &[], "as `SERVICE_API_KEY`"),
-        (&with_key[..], &["--types", "nothing.*"], "the service answered 4"),
-        (&with_key[..], &[], "the service answered 401 Unauthorized: "),
+        (&with_key[..], &["--types", "nothing.*"], "the service returned 4"),
+        (&with_key[..], &[], "the service returned 401 Unauthorized: "),
     ] {
         let status = listen(&house, environment, words).wait().await.unwrap();
         let (out, err) = said(&house);

@@ -277,7 +277,7 @@ async fn address(child: &mut Child, log: &PathBuf, deadline: Instant) -> Option<
         }
         let ended = child.try_wait().unwrap();
         let is_early =
-            said.contains("the control database does not answer") && Instant::now() < deadline;
+            said.contains("the control database does not respond") && Instant::now() < deadline;
         if ended.is_some() && is_early {
             return None;
         }

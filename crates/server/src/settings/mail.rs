@@ -116,19 +116,22 @@ impl Said {
             });
         };
         if outbox.is_some() {
-            let sentence = "letters go either there or to `SERVICE_MAIL_SMTP`; set one of them";
+            let sentence = "mail goes either there or to `SERVICE_MAIL_SMTP`; set one of them";
             return Err(("SERVICE_MAIL_OUTBOX", sentence));
         }
-        let missing = "`SERVICE_MAIL_SMTP` needs the address that letters come from";
+        let missing = "`SERVICE_MAIL_SMTP` requires the address that mail is sent from";
         let from = from.ok_or(("SERVICE_MAIL_FROM", missing))?;
         let login = match (user, password_file) {
             (Some(user), Some(file)) => Some((user, file)),
             (None, None) => None,
             (Some(_), None) => {
-                return Err(("SERVICE_MAIL_PASSWORD_FILE", "`SERVICE_MAIL_USER` needs a password"));
+                return Err((
+                    "SERVICE_MAIL_PASSWORD_FILE",
+                    "`SERVICE_MAIL_USER` requires a password",
+                ));
             }
             (None, Some(_)) => {
-                return Err(("SERVICE_MAIL_USER", "`SERVICE_MAIL_PASSWORD_FILE` needs a user"));
+                return Err(("SERVICE_MAIL_USER", "`SERVICE_MAIL_PASSWORD_FILE` requires a user"));
             }
         };
         Ok(Mail::Smtp(SmtpServer { at, tls, ca_file, login, from }))

@@ -35,7 +35,7 @@ fn problem(setting: &str, sentence: &str) -> Problem {
 
 fn base_url_is_https(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let plain = !settings.base_url.is_https();
-    Vec::from_iter(plain.then(|| problem("SERVICE_BASE_URL", "prod needs an https address")))
+    Vec::from_iter(plain.then(|| problem("SERVICE_BASE_URL", "prod requires an https URL")))
 }
 
 fn vault_key_and_pepper_are_there(settings: &Settings, layers: &Layers) -> Vec<Problem> {
@@ -48,7 +48,7 @@ fn vault_key_and_pepper_are_there(settings: &Settings, layers: &Layers) -> Vec<P
     missing
         .into_iter()
         .filter(|(name, missing)| *missing && unsaid(name))
-        .map(|(name, _)| problem(name, "prod needs this secret"))
+        .map(|(name, _)| problem(name, "prod requires this secret"))
         .collect()
 }
 
@@ -56,14 +56,14 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
     match settings.private_networks {
         PrivateNetworks::Refused => Vec::new(),
         PrivateNetworks::Allowed => {
-            vec![problem("SERVICE_ALLOW_PRIVATE_NETWORKS", "prod accepts `false` alone")]
+            vec![problem("SERVICE_ALLOW_PRIVATE_NETWORKS", "prod accepts only `false`")]
         }
     }
 }
 
 fn change_logs_are_read(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let is_held = settings.decoder.paused;
-    Vec::from_iter(is_held.then(|| problem("SERVICE_DECODER_PAUSE", "prod accepts `false` alone")))
+    Vec::from_iter(is_held.then(|| problem("SERVICE_DECODER_PAUSE", "prod accepts only `false`")))
 }
 
 /// A file that is not there is told where it is read.
@@ -74,7 +74,8 @@ fn secret_files_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Pro
         Mail::Smtp(SmtpServer { login: Some((_, file)), .. }) => Some(file),
         Mail::Smtp(_) | Mail::Outbox { .. } | Mail::Off => None,
     };
-    let sentence = "prod needs a file that not everybody on the machine may read; `chmod 600` it";
+    let sentence = "prod requires a file that is not readable by every user of the machine; run \
+                    `chmod 600` on it";
     [
         ("SERVICE_SEAL_KEY_FILE", settings.seal_key_file.as_ref()),
         ("SERVICE_MAIL_PASSWORD_FILE", password),
@@ -87,10 +88,13 @@ fn secret_files_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Pro
 
 fn letters_are_sent_and_protected(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let found = match &settings.mail {
-        Mail::Outbox { .. } => ("SERVICE_MAIL_OUTBOX", "prod sends letters: `SERVICE_MAIL_SMTP`"),
+        Mail::Outbox { .. } => (
+            "SERVICE_MAIL_OUTBOX",
+            "prod sends mail through a server: set `SERVICE_MAIL_SMTP` instead",
+        ),
         Mail::Smtp(server) if server.tls == MailTls::None && !server.is_local() => (
             "SERVICE_MAIL_TLS",
-            "prod needs `starttls` or `implicit`, but for a server on this machine, named \
+            "prod requires `starttls` or `implicit`, except for a server on this machine, named \
              `localhost` or by a loopback address",
         ),
         Mail::Smtp(_) | Mail::Off => return Vec::new(),
@@ -110,7 +114,10 @@ fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {
     .into_iter()
     .filter(|(_, database)| database.as_ref().is_some_and(is_open))
     .map(|(name, _)| {
-        problem(name, "prod needs `sslmode=require` or `sslmode=verify-full` for a remote database")
+        problem(
+            name,
+            "prod requires `sslmode=require` or `sslmode=verify-full` for a remote database",
+        )
     })
     .collect()
 }
@@ -120,7 +127,7 @@ fn secrets_are_outside_the_file(_: &Settings, layers: &Layers) -> Vec<Problem> {
     secrets
         .filter_map(|row| {
             let found = layers.in_file(&row.file_path())?;
-            let sentence = "prod takes secrets from the environment, never from the file";
+            let sentence = "prod reads secrets from the environment, never from the file";
             Some(Problem { origin: Some(found.origin), ..problem(row.name, sentence) })
         })
         .collect()

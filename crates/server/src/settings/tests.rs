@@ -147,7 +147,7 @@ fn every_problem_is_told_at_once_and_says_what_is_accepted() {
         "`SERVICE_LOG_LEVEL` (settings file, line 5, column 14): found `loud`, expected one of `error`, `warn`, `info`, `debug`, `trace`",
         "`gate.max_args_bytes` (settings file, line 3, column 19): found `262145`, expected a whole number from 1024 to 262144",
         "`gate.wait_timeout` (settings file, line 2, column 17): found `26s`, expected a duration from `0s` to `25s`, such as `25s`",
-        "`witnes.inline_budget` (settings file, line 6, column 25): there is no such setting; did you mean `witness.inline_budget`?",
+        "`witnes.inline_budget` (settings file, line 6, column 25): unknown setting; did you mean `witness.inline_budget`?",
     ];
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected.map(String::from).into());
 }
@@ -231,7 +231,7 @@ fn what_has_no_effect_is_told_in_one_sentence_and_not_refused() {
         let [warning] = load(&sources).expect("accepted").warnings.try_into().expect("one");
         assert_eq!(
             warning,
-            "set and without effect in this version: \
+            "set, but without effect in this version: \
              `mcp.upstreams.files.url`, `undo.max_rows`"
         );
     }

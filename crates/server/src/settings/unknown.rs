@@ -24,7 +24,7 @@ pub(super) fn in_environment(layers: &Layers) -> Vec<Problem> {
         .filter(|(name, _)| name.starts_with("SERVICE_") && !names().any(|known| known == *name))
         .map(|(name, origin)| {
             let known = names().filter(|name| name.starts_with("SERVICE_")).map(str::to_owned);
-            let sentence = format!("there is no such setting{}", suggestion(name, known));
+            let sentence = format!("unknown setting{}", suggestion(name, known));
             Problem { setting: name.clone(), origin: Some(origin), sentence }
         })
         .collect()
@@ -39,7 +39,7 @@ pub(super) fn without_effect(layers: &Layers) -> Option<String> {
     let leaves = layers.file.iter().filter(is_idle).map(|leaf| leaf.path.join("."));
     let given: BTreeSet<String> = variables.chain(leaves).map(|name| format!("`{name}`")).collect();
     let given = given.into_iter().collect::<Vec<_>>().join(", ");
-    (!given.is_empty()).then(|| format!("set and without effect in this version: {given}"))
+    (!given.is_empty()).then(|| format!("set, but without effect in this version: {given}"))
 }
 
 /// Every name that is a setting, with or without an effect.
@@ -55,10 +55,10 @@ fn problem_of(leaf: &Leaf) -> Option<Problem> {
     let name = leaf.path.join(".");
     let is_section = names().any(|known| table::file_path(known).starts_with(&leaf.path));
     let sentence = if is_section {
-        "this is a section, expected a mapping of settings".to_owned()
+        "this is a section; expected a mapping of settings".to_owned()
     } else {
         let known = names().map(|known| table::file_path(known).join("."));
-        format!("there is no such setting{}", suggestion(&name, known))
+        format!("unknown setting{}", suggestion(&name, known))
     };
     Some(Problem { setting: name, origin: Some(Origin::File(leaf.place)), sentence })
 }

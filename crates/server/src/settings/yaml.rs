@@ -68,7 +68,7 @@ pub(super) struct Unreadable {
 /// Every leaf of the file in order; a key with nothing behind it has none.
 pub(super) fn read(text: &str) -> Result<Vec<Leaf>, Unreadable> {
     if text.len() > MAX_BYTES {
-        let sentence = format!("the file has {} bytes, at most {MAX_BYTES} are read", text.len());
+        let sentence = format!("the file has {} bytes; the maximum is {MAX_BYTES}", text.len());
         return Err(Unreadable { place: START, sentence });
     }
     let mut options = options! {
@@ -102,7 +102,7 @@ impl<'t> Reader<'t> {
                 Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(..) if documents == 0 => documents += 1,
                 Event::DocumentStart(..) => {
-                    return Err(unreadable(span, "expected one document, found a second one"));
+                    return Err(unreadable(span, "expected one document, but found a second one"));
                 }
                 Event::MappingStart(_, anchor, tag) => {
                     refuse_extras(span, anchor, tag.as_deref())?;
@@ -135,7 +135,7 @@ impl<'t> Reader<'t> {
             }
             let key = key(event, span)?;
             if keys.contains(&key) {
-                return Err(unreadable(span, "this key is there twice"));
+                return Err(unreadable(span, "duplicate key"));
             }
             keys.push(key.clone());
             self.path.push(key);
@@ -183,7 +183,7 @@ impl<'t> Reader<'t> {
                     refuse_extras(span, anchor, tag.as_deref())?;
                     items.push(text.into_owned());
                 }
-                (_, span) => return Err(unreadable(span, "expected a text in this list")),
+                (_, span) => return Err(unreadable(span, "expected a string in this list")),
             }
         }
     }

@@ -36,7 +36,10 @@ impl Answer {
     /// The body as JSON.
     pub(super) fn json(&self) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            Failure::internal(format!("the service answered {} with no JSON: {error}", self.status))
+            Failure::internal(format!(
+                "the service returned {} with a body that is not valid JSON: {error}",
+                self.status
+            ))
         })
     }
 }
@@ -75,7 +78,7 @@ impl Client {
             Ok(answer) => {
                 answer.map_err(|error| Failure::internal(format!("could not {named}: {error}")))
             }
-            Err(_) => Err(Failure::internal(format!("{named}: no answer within {PATIENCE:?}"))),
+            Err(_) => Err(Failure::internal(format!("{named}: no response within {PATIENCE:?}"))),
         }
     }
 

@@ -198,15 +198,18 @@ fn not_ours(strangers: &[String]) -> Failure {
         .map(|stranger| format!("\n  comment on {stranger} is '{MARK}';"))
         .collect();
     Failure::usage(format!(
-        "the cluster has what `up` did not make: {}. It was left as it is. Name another cluster: \
-         `cargo xtask up` starts one of its own, anew with `--fresh`. If these are left over from \
-         an earlier demo and may be lost, hand them to `up` as a superuser, and run it again with \
-         `--fresh`:{}",
+        "the cluster has objects that `up` did not create: {}. They were not changed. Use another \
+         cluster: `cargo xtask up` starts one of its own, and a new one with `--fresh`. If these \
+         objects are left over from an earlier demo and may be lost, run this as a superuser to \
+         mark them as objects of `up`, and run it again with `--fresh`:{}",
         strangers.join(", "),
         hand_over.concat()
     ))
 }
 
 fn refused(error: &tokio_postgres::Error) -> Failure {
-    Failure::internal(format!("PostgreSQL refused to make the demo's databases: {}", causes(error)))
+    Failure::internal(format!(
+        "PostgreSQL refused to create the demo's databases: {}",
+        causes(error)
+    ))
 }

@@ -59,7 +59,7 @@ pub(super) async fn print_codes(outbox: PathBuf) {
             told.insert(letter.clone());
             let text = fs::read_to_string(letter).unwrap_or_default();
             if let Some(code) = code(&text) {
-                print::line(format!("The code of your sign-in: {code}"));
+                print::line(format!("Your sign-in code: {code}"));
             }
         }
     }

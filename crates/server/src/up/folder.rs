@@ -54,7 +54,7 @@ impl Folder {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
         let path = made.and_then(|()| path.canonicalize()).map_err(|error| {
-            Failure::usage(format!("could not make the folder `{}`: {error}", path.display()))
+            Failure::usage(format!("could not create the folder `{}`: {error}", path.display()))
         })?;
         Ok(Self { path })
     }
@@ -68,8 +68,8 @@ impl Folder {
         match self.files().iter().find(|file| file.exists()) {
             None => Ok(()),
             Some(stranger) => Err(Failure::usage(format!(
-                "`{}` is there and was not made by `up`; it was left as it is. Name another folder \
-                 with `--data-dir`",
+                "`{}` exists and was not created by `up`; it was not changed. Choose another \
+                 folder with `--data-dir`",
                 stranger.display()
             ))),
         }
@@ -94,7 +94,7 @@ impl Folder {
 
     /// The secrets, if a demo was made here before.
     pub(super) fn secrets(&self) -> Result<Option<Secrets>, Failure> {
-        read(&self.secrets_file(), "remove it if it is a demo's, or name another folder")
+        read(&self.secrets_file(), "remove it if it belongs to a demo, or choose another folder")
     }
 
     /// Makes new secrets and seal keys and keeps them.

@@ -56,8 +56,8 @@ pub(super) async fn witness(
 
 fn not_witnessed(error: ConnectorError) -> Failure {
     Failure::usage(format!(
-        "the shop's change log cannot be read as evidence: {}; a cluster with `wal_level = logical` \
-         takes it, and with `--fresh --witness report` the demo goes without",
+        "the shop's change log cannot be read as evidence: {}; it requires a cluster with \
+         `wal_level = logical`; with `--fresh --witness report` the demo does not use it",
         causes(&error)
     ))
 }
@@ -73,7 +73,8 @@ pub(super) async fn followed(logs: &dyn EvidenceStore) -> Result<(), Failure> {
         Ok(())
     };
     tokio::time::timeout(FOLLOWED_WITHIN, begun).await.unwrap_or_else(|_| {
-        let sentence = "nobody follows the shop's change log; the log of the service says why";
+        let sentence = "no instance follows the shop's change log; the log of the service shows \
+                        the reason";
         Err(Failure::internal(sentence))
     })
 }

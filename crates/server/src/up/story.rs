@@ -97,7 +97,7 @@ async fn call(client: &Client, tool: &str, args: &Value) -> Result<Value, Failur
         None if answer.status.is_success() => Ok(body),
         None => {
             let sentence = text(&body, "/error/message");
-            Err(Failure::internal(format!("`{tool}` was answered {}: {sentence}", answer.status)))
+            Err(Failure::internal(format!("`{tool}` returned {}: {sentence}", answer.status)))
         }
     }
 }

@@ -122,8 +122,8 @@ pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
         // Being wired up was all that it takes.
         cli::Key::AdoptPepper => {
             print::line(
-                "the record goes on with this pepper: restart every instance with it; API keys that \
-                 were made under another have to be made anew",
+                "the record now uses this pepper: restart every instance with it; API keys that \
+                 were created under another pepper must be created again",
             );
             Ok(Exit::Ok)
         }
@@ -151,7 +151,7 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
     };
     let made = made.map_err(|error| failure(&error))?;
     // The text alone stands on standard output, so that a script can take it from there.
-    print::complaint(format!("{}: keep this text, it is shown once:", made.key.object.id));
+    print::complaint(format!("{}: save this key, it is shown only once:", made.key.object.id));
     print::line(made.text.secret().expose());
     Ok(Exit::Ok)
 }
@@ -170,7 +170,7 @@ pub(super) async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<Age
     let found = found.map_err(|error| Failure::internal(causes(&error)))?;
     found.map(|agent| agent.id).ok_or_else(|| {
         Failure::usage(format!(
-            "the org has no agent `{named}`; `chancery agent list` shows its agents"
+            "the org has no agent `{named}`; `chancery agent list` lists its agents"
         ))
     })
 }

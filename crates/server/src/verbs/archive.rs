@@ -39,13 +39,13 @@ pub(super) async fn run(settings: Settings, what: Archive) -> Result<Exit, Failu
 /// A partition as a line.
 fn described(part: &Part) -> String {
     let Part { name, deeds, is_away } = part;
-    format!("{name}  {deeds} deeds  {}", if *is_away { "away" } else { "attached" })
+    format!("{name}  {deeds} deeds  {}", if *is_away { "detached" } else { "attached" })
 }
 
 async fn checkpoints(store: &store_postgres::Settings, of: Archived) -> Result<(), Failure> {
     let thinned = thin_checkpoints(store, of.org, earnest(of)).await;
     for Thinned { org, had, gone } in thinned.map_err(failure)? {
-        let would = if of.dry_run { "would go" } else { "went" };
+        let would = if of.dry_run { "would be removed" } else { "removed" };
         print::line(format!("{org}  {had} checkpoints, {gone} {would}"));
     }
     Ok(())
@@ -59,7 +59,7 @@ async fn past(
     let moved = move_to_the_past(store, (of.org, before), earnest(of)).await;
     for Moved { org, deeds, waits } in moved.map_err(failure)? {
         let would = if of.dry_run { "would be moved" } else { "were moved" };
-        let waits = if waits { "; those that follow wait for their payloads to go" } else { "" };
+        let waits = if waits { "; later deeds wait until their payloads are removed" } else { "" };
         print::line(format!("{org}  {deeds} deeds {would}{waits}"));
     }
     Ok(())

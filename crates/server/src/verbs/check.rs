@@ -47,7 +47,7 @@ pub(super) async fn run(
 
 async fn look(settings: &Settings) -> Result<Report, Failure> {
     let (Some(database), Some(vault)) = (&settings.database, &settings.vault) else {
-        let sentence = "a check needs `SERVICE_DATABASE_URL` and `SERVICE_VAULT_KEY`";
+        let sentence = "a check requires `SERVICE_DATABASE_URL` and `SERVICE_VAULT_KEY`";
         return Err(Failure::usage(sentence));
     };
     let store = open_store(settings, database).await?;
@@ -72,7 +72,8 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     if let Some(pepper) = &settings.pepper
         && Pepper::of(&store, pepper).await? == Pepper::New
     {
-        let sentence = "the next start will note the pepper, by which it is known from then on";
+        let sentence = "the next start will record a mark of the pepper, which identifies it from \
+                        then on";
         report.not_started(CheckState::Advice, sentence.to_owned());
         return Ok(report);
     }
@@ -106,9 +107,9 @@ async fn mail(wired: &Wired, env: Environment) -> CheckLine {
 }
 
 const MAIL: &str =
-    "nobody is written to, and nobody can sign in; see \"No mail leaves\" in docs/runbook.md";
+    "nobody receives mail, and nobody can sign in; see \"No mail leaves\" in docs/runbook.md";
 const NO_MAIL: &str =
-    "`SERVICE_MAIL_SMTP` is not set: nobody is written to, and nobody can sign in";
+    "`SERVICE_MAIL_SMTP` is not set: nobody receives mail, and nobody can sign in";
 
 /// Looks at the connectors of an org alone and prints what was found.
 pub(super) async fn connectors(wired: &Wired, what: cli::CheckConnector) -> Result<Exit, Failure> {
@@ -171,8 +172,8 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
 }
 
 /// What to do about a credential that does not open.
-const UNBOUND: &str = "start a service of this version, which binds what an earlier one kept, or give the \
-    credential again";
+const UNBOUND: &str = "start a service of this version, which binds credentials that an earlier \
+                       version stored, or set the credential again";
 
 /// The credential by whom it is for.
 fn of_credential(receiver: &Value) -> String {

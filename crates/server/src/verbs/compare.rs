@@ -56,8 +56,8 @@ pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
         (false, false) => {}
         (true, false) | (false, true) => {
             return Err(Failure::usage(
-                "expected deeds on both sides, or a checkpoint on both; \
-                 `chancery verify --known-checkpoint` holds deeds to a checkpoint",
+                "expected deeds on both sides, or a checkpoint on both; `chancery verify \
+                 --known-checkpoint` compares deeds with a checkpoint",
             ));
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn export(file: &Path) -> Result<Exit, Failure> {
     for line in String::from_utf8_lossy(&input).lines() {
         if let Some(Ok(ArchivedDeeds { from, to, .. })) = ArchivedDeeds::read(line) {
             let last = to.saturating_sub(1);
-            print::complaint(format!("deeds {from} to {last} are archived, and left out"));
+            print::complaint(format!("deeds {from} to {last} are archived and were omitted"));
         }
     }
     let envelopes = envelopes(&input)
@@ -97,7 +97,7 @@ pub(super) fn export(file: &Path) -> Result<Exit, Failure> {
 fn told(comparison: &Comparison) -> Exit {
     match comparison {
         Comparison::Agree { shared } => {
-            print::line(format!("AGREE at every one of {shared} places that both have"));
+            print::line(format!("AGREE at all {shared} positions that both have"));
             Exit::Ok
         }
         Comparison::Forked { seq, left, right } => {
@@ -107,7 +107,7 @@ fn told(comparison: &Comparison) -> Exit {
             Exit::FoundBad
         }
         Comparison::Apart => {
-            print::line("UNDECIDABLE: they have no place of one log in common");
+            print::line("UNDECIDABLE: they have no position of the same log in common");
             Exit::Undecidable
         }
     }
@@ -122,7 +122,7 @@ fn checkpoints(left: &Checkpoint, right: &Checkpoint) -> Exit {
         print::line("AGREE: both vouch for the same log");
         return Exit::Ok;
     }
-    print::line("UNDECIDABLE: of different sizes or logs; `chancery consistency` takes a proof");
+    print::line("UNDECIDABLE: the sizes or logs differ; `chancery consistency` accepts a proof");
     Exit::Undecidable
 }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
             let given = given(Some(&file))?;
             let (operator, id) = named(core, org, &connector).await?;
             let given = (given.kind.as_deref(), given.fields);
-            told(operator.set_credential(id, given).await, "has its credential")
+            told(operator.set_credential(id, given).await, "has a new credential")
         }
         Connector::Disable(NamedConnector { connector, by }) => {
             let (operator, id) = named(core, by.org, &connector).await?;
@@ -101,7 +101,7 @@ async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
     let is_bare = changed.as_ref().is_ok_and(|changed| changed.object.credential.is_empty());
     told(changed, "is updated")?;
     if is_bare {
-        print::line("it has no credential: give it one by `chancery connector credential`");
+        print::line("it has no credential: set one with `chancery connector credential`");
     }
     Ok(Exit::Ok)
 }
@@ -160,11 +160,11 @@ async fn setup_by(deps: &connectors::Deps, what: SetupConnector) -> Result<Exit,
     let owner = postgres::Owner { user, password: Secret::new(password) };
     let applied = postgres::apply_setup(&blueprint, deps, &owner, witness).await;
     applied.map_err(|error| Failure { exit: Exit::FoundBad, sentence: error.to_string() })?;
-    print::line("the governed schema stands");
+    print::line("the governed schema is ready");
     Ok(Exit::Ok)
 }
 
-const UNPREPARED: &str = "a connector of this type needs no preparing";
+const UNPREPARED: &str = "a connector of this type requires no setup";
 
 /// Prints the file of a connector that is made of an API's description, and tells what is left out.
 pub(super) fn convert(what: &ConvertDescription) -> Result<Exit, Failure> {
@@ -175,7 +175,7 @@ pub(super) fn convert(what: &ConvertDescription) -> Result<Exit, Failure> {
         members.insert("base_url".to_owned(), url.clone().into());
     }
     for (operation, reason) in converted.left_out {
-        print::complaint(format!("left out: {operation}: {reason}"));
+        print::complaint(format!("skipped: {operation}: {reason}"));
     }
     print::line(format!("{config:#}"));
     Ok(Exit::Ok)
@@ -201,7 +201,7 @@ fn given(file: Option<&Path>) -> Result<Given, Failure> {
 /// The fields of a credential; `kind` among them is no field.
 fn credential(text: &str) -> Result<Given, Failure> {
     let value = connectors::read_config(text).map_err(Failure::malformed)?;
-    let expected = || Failure::malformed("the credential: expected a mapping of names to texts");
+    let expected = || Failure::malformed("the credential: expected a mapping of names to strings");
     let fields = value.as_object().ok_or_else(expected)?;
     let field = |(name, value): (&String, &Value)| {
         let value = value.as_str().ok_or_else(expected)?;

@@ -21,7 +21,7 @@ pub(super) fn run(file: &Path) -> Result<Exit, Failure> {
     for disclosure in disclosures {
         print::line(format!("disclosed: {disclosure}"));
     }
-    print::line("not checked; `chancery verify` does that");
+    print::line("not verified; run `chancery verify` to verify it");
     Ok(Exit::Ok)
 }
 

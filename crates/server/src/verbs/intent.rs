@@ -28,7 +28,7 @@ pub(super) fn run(what: &Intent) -> Result<Exit, Failure> {
 
 fn keygen(agent: AgentId, out: &Path) -> Result<Exit, Failure> {
     let seed = Secret::new(URL_SAFE_NO_PAD.encode(secrets::random().expose()));
-    let key = intent::key_of_seed(&seed).ok_or_else(|| Failure::internal("no key was made"))?;
+    let key = intent::key_of_seed(&seed).ok_or_else(|| Failure::internal("no key was created"))?;
     let file = Secret::new(format!("{}\n", seed.expose()));
     secrets::write_new(out, &file).map_err(|error| {
         Failure::usage(format!("could not write a new key file `{}`: {error}", out.display()))

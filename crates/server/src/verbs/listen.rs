@@ -51,12 +51,12 @@ pub(super) async fn run(what: Listen) -> Result<Exit, Failure> {
 
 fn source(what: &Listen) -> Result<Source, Failure> {
     let Some(service) = what.service.clone().or_else(|| environment(SERVICE)) else {
-        let expected = "expected `--service` or, in the environment, `SERVICE_BASE_URL`";
-        return Err(Failure::usage(format!("which service is not known: {expected}")));
+        let expected = "expected `--service` or the environment variable `SERVICE_BASE_URL`";
+        return Err(Failure::usage(format!("the service's URL is not set: {expected}")));
     };
     let Some(key) = environment(KEY).map(Secret::new) else {
-        let expected = "expected a key of the org or of an agent as `SERVICE_API_KEY`";
-        return Err(Failure::usage(format!("the environment has no key: {expected}")));
+        let expected = "expected the key of an org or of an agent as `SERVICE_API_KEY`";
+        return Err(Failure::usage(format!("there is no key in the environment: {expected}")));
     };
     let address = address(&service)?;
     // A key leaves this machine under TLS alone.
@@ -76,7 +76,7 @@ async fn listen(
         match source.open().await {
             Ok(Opened::Stream) => {
                 if !std::mem::replace(&mut has_begun, true) {
-                    print::complaint("listening; Ctrl-C ends it");
+                    print::complaint("listening; Ctrl-C stops it");
                 }
                 while let Some(message) = source.next().await {
                     let event = told(message, shown)?;
@@ -85,7 +85,7 @@ async fn listen(
                     }
                 }
             }
-            Ok(Opened::Later(why)) => print::complaint(format!("{why}; asking again soon")),
+            Ok(Opened::Later(why)) => print::complaint(format!("{why}; retrying soon")),
             Err(OpenError::Refused(why)) => return Err(Failure::usage(why)),
             // An address that never answered is more likely a wrong one.
             Err(error) if !has_begun => {
@@ -93,7 +93,7 @@ async fn listen(
                 return Err(Failure::internal(format!("could not reach the service: {why}")));
             }
             Err(error) => {
-                print::complaint(format!("the service is away: {}", causes(&error)));
+                print::complaint(format!("the service is unreachable: {}", causes(&error)));
             }
         }
         tokio::time::sleep(AGAIN_AFTER).await;
@@ -166,8 +166,9 @@ fn client(to: &Address, (reach, trust): (Reach, Trust)) -> Result<Client, Failur
 
 fn elsewhere(to: &Address) -> Failure {
     Failure::usage(format!(
-        "`{to}` is not of this machine: expected an address such as `http://localhost:3000`; a service \
-         elsewhere is asked under `https`, and `--to-another-machine` lets events go elsewhere"
+        "`{to}` is not an address of this machine: expected one such as `http://localhost:3000`; \
+         a service on another machine requires `https`, and `--to-another-machine` allows events \
+         to be posted to another machine"
     ))
 }
 
@@ -182,7 +183,7 @@ impl Resolver for ThisMachine {
         if found.iter().all(IpAddr::is_loopback) {
             Ok(found)
         } else {
-            Err(io::Error::other("the name is one of another machine"))
+            Err(io::Error::other("the name resolves to another machine"))
         }
     }
 }

@@ -55,7 +55,8 @@ async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {
         let logs = core.records.store().logs().await.map_err(|error| unread(&error))?;
         super::all_but(logs.unreached.len())?;
         print::line(format!(
-            "{org} needs no new log: its log `{}` with {} deeds holds all that was signed for",
+            "{org} needs no new log: its log `{}` with {} deeds contains everything that was \
+             signed for",
             before.chain.log(),
             before.chain.size()
         ));
@@ -69,7 +70,7 @@ async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {
     print::line(format!("closed `{old}` with {size} deeds; {signed} were signed for"));
     let after = head(core, org).await?;
     let (log, deed) = (after.chain.log(), recovered.deed);
-    print::line(format!("opened `{log}`, deed {deed}; services that run take it up by themselves"));
+    print::line(format!("opened `{log}`, deed {deed}; running services use it automatically"));
     core.ledger.release(org);
     wired.checkpoints.sign_head(core, org, &after).await?;
     Ok(Exit::Ok)
@@ -109,7 +110,7 @@ async fn own_checkpoint(
             Some(Missing { why, .. }) => {
                 let folder = wired.checkpoints.folder().display();
                 Err(Failure::usage(format!(
-                    "{why}; no new log can tell of it. Keep its file in `{folder}` as evidence, \
+                    "{why}; no new log can record it. Keep its file in `{folder}` as evidence, \
                      move it away, and start again"
                 )))
             }

@@ -20,7 +20,8 @@ pub(super) async fn run(
     what: cli::Owner,
 ) -> Result<Exit, Failure> {
     if settings.signup == Signup::Closed {
-        let closed = "SERVICE_SIGNUP is `closed`: nobody could accept; set it to `invite` first";
+        let closed = "SERVICE_SIGNUP is `closed`, so nobody can accept an invitation; set it to \
+                      `invite` first";
         return Err(Failure::usage(closed));
     }
     let cli::Owner::Invite { email, org } = what;
@@ -33,7 +34,8 @@ pub(super) async fn run(
         invitation_link(settings.base_url.as_str(), &wired.people.invitation(org, invite.id));
     // The link alone stands on standard output, so that a script can take it from there.
     print::complaint(format!(
-        "{}: whoever opens this link and signs in as {} owns {org}; it counts until {}:",
+        "{}: anyone who opens this link and signs in as {} becomes an owner of {org}; the link \
+         expires at {}:",
         invite.id,
         address.as_str(),
         invite.expires_at

@@ -63,7 +63,8 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let came_of_it = match &active {
         Activated::Now(active) => format!("{}, deed {}", mode.as_str(), active.deed),
         Activated::Proposed(Changed { object: Proposal { id, expires_at, .. }, deed }) => format!(
-            "proposed as {id} for {}; a member of the org confirms it until {expires_at}, deed {deed}",
+            "proposed as {id} for {}; a member of the org must confirm it by {expires_at}, deed \
+             {deed}",
             mode.as_str()
         ),
     };
@@ -131,12 +132,12 @@ impl Target {
             format!("{makes} `{name}` would be enforced in place of `{other}` version {number}");
         if !stdin().is_terminal() {
             return Err(Failure::usage(format!(
-                "nothing was changed: {would}; give `--policy {other}` to make the next version \
-                 of that, or {say}"
+                "nothing was changed: {would}; pass `--policy {other}` to create the next version \
+                 of that policy, or {say}"
             )));
         }
         print::complaint(format!(
-            "{would}; `--policy {other}` would make the next version of that"
+            "{would}; `--policy {other}` would create the next version of that policy"
         ));
         asked("Enforce it?")
     }
@@ -190,9 +191,9 @@ fn accepts_warnings(file: &Path, linted: &Linted, yes: bool) -> Result<bool, Fai
         return Ok(true);
     }
     if !stdin().is_terminal() {
-        let sentence = "nothing was changed: lint warns of the document; change it, or give \
-                        `--yes` to activate it as it is";
+        let sentence = "nothing was changed: lint has warnings about the document; change it, or \
+                        pass `--yes` to activate it unchanged";
         return Err(Failure::usage(sentence));
     }
-    asked("Activate it as it is?")
+    asked("Activate it unchanged?")
 }

@@ -43,13 +43,13 @@ async fn served(settings: Settings, commit: Option<String>) -> Result<Exit, Fail
     settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     if settings.env == Environment::Prod && settings.mail == Mail::Off {
         tracing::warn!(
-            "`SERVICE_MAIL_SMTP` is not set: nobody is written to, and nobody can sign in"
+            "`SERVICE_MAIL_SMTP` is not set: nobody receives mail, and nobody can sign in"
         );
     }
     if settings.env == Environment::Prod && settings.migrate_database.is_some() {
         tracing::warn!(
-            "`SERVICE_MIGRATE_DATABASE_URL` is set: a serving process needs no role that may \
-             change the schema; set it for `chancery migrate` alone"
+            "`SERVICE_MIGRATE_DATABASE_URL` is set: a serving process does not need a role that \
+             may change the schema; set it only for `chancery migrate`"
         );
     }
     let mut signals = Signals::listen().map_err(Failure::internal)?;
@@ -58,7 +58,7 @@ async fn served(settings: Settings, commit: Option<String>) -> Result<Exit, Fail
     tokio::select! {
         answered = database_answers(&settings) => answered?,
         signal = signals.next() => {
-            tracing::info!(signal, "stopped before it served");
+            tracing::info!(signal, "stopped before serving");
             return Ok(Exit::Ok);
         }
     }
@@ -67,7 +67,7 @@ async fn served(settings: Settings, commit: Option<String>) -> Result<Exit, Fail
     let service = Service::start(wired, &settings, listener, commit)?;
     tracing::info!(address = %service.address, "serving");
     let signal = signals.next().await;
-    tracing::info!(signal, "draining; a second signal stops at once");
+    tracing::info!(signal, "draining; a second signal stops immediately");
     let hurry = async {
         signals.next().await;
     };
@@ -86,12 +86,11 @@ async fn database_answers(settings: &Settings) -> Result<(), Failure> {
             ended => return ended.map(drop),
         };
         if Instant::now() >= last {
-            let sentence =
-                format!("waited {DATABASE_COMES_WITHIN:?} for nothing: {}", failure.sentence);
+            let sentence = format!("gave up after {DATABASE_COMES_WITHIN:?}: {}", failure.sentence);
             return Err(Failure { sentence, ..failure });
         }
         if !is_told {
-            tracing::warn!("waits up to {DATABASE_COMES_WITHIN:?}: {failure}");
+            tracing::warn!("retrying for up to {DATABASE_COMES_WITHIN:?}: {failure}");
             is_told = true;
         }
         sleep(ASK_AGAIN_AFTER).await;
@@ -106,12 +105,12 @@ pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, F
     })?;
     let serving = settings.database.as_ref().and_then(|database| database.user());
     let role = what.role.as_deref().or(serving).ok_or_else(|| {
-        Failure::usage("name the role that the service logs in as with `--role NAME`")
+        Failure::usage("set the role that the service logs in as with `--role NAME`")
     })?;
     let store = store_settings(database);
     let applied = store_postgres::migrate(&store, role).await.map_err(not_migrated)?;
     match applied.as_slice() {
-        [] => print::line("the schema is that of this version already"),
+        [] => print::line("the schema is already up to date"),
         names => print::line(format!("applied: {}", names.join(", "))),
     }
     if what.distribute {
@@ -127,8 +126,8 @@ async fn distribute(store: &store_postgres::Settings) -> Result<(), MigrateError
     }
     store_postgres::distribute(store, &tables).await?;
     match tables.len() {
-        0 => print::line("every table is spread already"),
-        count => print::line(format!("spread: {count} tables")),
+        0 => print::line("every table is already distributed"),
+        count => print::line(format!("distributed: {count} tables")),
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) async fn stop(core: &Core, what: cli::StopAgent) -> Result<Exit, Fail
     let (org, id) = meant(core, &one).await?;
     let waiting = approvals.waiting();
     let stopped = core.operator(org).stop_agent(id, &one.by.reason, waiting).await;
-    told(&stopped.map_err(|error| failure(&error))?, "is stopped; no call of it starts any more");
+    told(&stopped.map_err(|error| failure(&error))?, "is stopped; no further call of it starts");
     tell_approvals(waiting);
     tell_under_way(core, org, Some(id)).await;
     Ok(Exit::Ok)
@@ -37,14 +37,12 @@ pub(super) async fn start(core: &Core, one: cli::OneAgent) -> Result<Exit, Failu
     told(&started, "is started");
     if let Some(held) = &started.object.suspension {
         let until = held.until.map_or_else(|| "it is resumed".to_owned(), |at| at.to_string());
-        print::line(format!("It was suspended ({}), which holds until {until}.", held.reason));
+        print::line(format!("It is still suspended ({}) until {until}.", held.reason));
     }
     let stop = core.stores.accounts.org(org).await.ok().flatten().and_then(|org| org.stop);
     if let Some(stop) = stop {
         let why = stop.reason;
-        print::line(format!(
-            "The whole org is stopped all the same ({why}): `chancery org start`."
-        ));
+        print::line(format!("The whole org is still stopped ({why}): run `chancery org start`."));
     }
     Ok(Exit::Ok)
 }
@@ -71,10 +69,7 @@ pub(super) async fn resume(core: &Core, one: cli::OneAgent) -> Result<Exit, Fail
     let resumed = resumed.map_err(|error| failure(&error))?;
     told(&resumed, "is resumed");
     if let Some(stop) = &resumed.object.stop {
-        print::line(format!(
-            "It is stopped all the same ({}): `chancery agent start`.",
-            stop.reason
-        ));
+        print::line(format!("It is still stopped ({}): run `chancery agent start`.", stop.reason));
     }
     Ok(Exit::Ok)
 }
@@ -95,7 +90,7 @@ pub(super) async fn stop_org(core: &Core, what: cli::StopOrg) -> Result<Exit, Fa
     let stopped = core.operator(org).stop_org(&by.reason, waiting).await;
     let stopped = stopped.map_err(|error| failure(&error))?;
     let (name, deed) = (&stopped.object.name, stopped.deed);
-    print::line(format!("{org} ({name}) is stopped; no call of any agent starts any more"));
+    print::line(format!("{org} ({name}) is stopped; no further call of any agent starts"));
     print::line(format!("Deed {deed}."));
     tell_approvals(waiting);
     tell_under_way(core, org, None).await;
@@ -110,7 +105,8 @@ pub(super) async fn start_org(core: &Core, by: cli::ByReason) -> Result<Exit, Fa
     print::line(format!("{org} ({name}) is started"));
     print::line(format!("Deed {deed}."));
     print::line(
-        "Agents that were stopped one by one stay so: `chancery agent list --status stopped`.",
+        "Agents that were stopped individually stay stopped: `chancery agent list --status \
+         stopped`.",
     );
     Ok(Exit::Ok)
 }
@@ -128,8 +124,10 @@ fn told(done: &Changed<Agent>, what: &str) {
 
 fn tell_approvals(waiting: PendingApprovals) {
     print::line(match waiting {
-        PendingApprovals::Void => "Approvals that were waited for are void; what waited is denied.",
-        PendingApprovals::Keep => "What waits for approval goes on waiting.",
+        PendingApprovals::Void => {
+            "Pending approval requests are void; the actions that waited for them are denied."
+        }
+        PendingApprovals::Keep => "Actions that wait for approval continue to wait.",
     });
 }
 
@@ -139,17 +137,17 @@ async fn tell_under_way(core: &Core, org: OrgId, agent: Option<AgentId>) {
         Ok(found) => found,
         Err(error) => {
             let why = causes(&error);
-            print::complaint(format!("What had started before could not be read: {why}"));
+            print::complaint(format!("Calls that had started before could not be read: {why}"));
             return;
         }
     };
     if found.count == 0 {
-        print::line("Nothing had started before that still runs.");
+        print::line("No call that had started before is still running.");
         return;
     }
     let calls =
         if found.count == 1 { "1 call".to_owned() } else { format!("{} calls", found.count) };
-    print::line(format!("{calls} had started before, to go on to the end:"));
+    print::line(format!("{calls} had started before and will run to the end:"));
     for id in &found.actions {
         if let Ok(Some(action)) = core.gate.action(org, *id).await {
             let (tool, name, since) = (&action.tool, &action.agent.name, action.created_at);
@@ -157,6 +155,6 @@ async fn tell_under_way(core: &Core, org: OrgId, agent: Option<AgentId>) {
         }
     }
     if found.count > found.actions.len() {
-        print::line("  and others, which are younger");
+        print::line("  and others that started later");
     }
 }

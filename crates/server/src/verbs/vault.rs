@@ -68,11 +68,11 @@ impl Tally {
 
     fn end(self) -> Result<Exit, Failure> {
         let Self { moved, there, stuck } = self;
-        print::line(format!("{moved} re-encrypted, {there} under the first key already"));
+        print::line(format!("{moved} re-encrypted, {there} already under the first key"));
         match stuck {
             0 => Ok(Exit::Ok),
             stuck => Err(Failure::usage(format!(
-                "{stuck} could not be re-encrypted, each for the reason above"
+                "{stuck} could not be re-encrypted; the reasons are above"
             ))),
         }
     }
@@ -172,8 +172,8 @@ fn stuck(org: OrgId, connector: &Connector, cause: &VaultError) -> Failure {
 
 fn unopened(what: &str, cause: &VaultError) -> Failure {
     Failure::usage(format!(
-        "could not re-encrypt {what}: {cause}; `SERVICE_VAULT_KEY` takes the new key first and behind \
-         it every key that was used before"
+        "could not re-encrypt {what}: {cause}; `SERVICE_VAULT_KEY` must list the new key first, \
+         followed by every key that was used before"
     ))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
     if let Some(url) = &what.url {
         return super::in_runtime(follow::run(what, url));
     }
-    let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was named"))?;
+    let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was given"))?;
     let input = archive::Archive::open(&what.archived)?.fill(super::input(file)?)?;
     let trust = trust(what)?;
     let (exit, report) = match verify_telling(&input, &trust, &mut come) {

@@ -23,11 +23,17 @@ pub(crate) async fn bind_connectors(core: &Core) -> Result<(), Failure> {
             match bound(core, connector).await {
                 Ok(None) => {}
                 Ok(Some(Changed { deed, .. })) => {
-                    tracing::info!(connector = %id, %deed, "a connector is bound to its place");
+                    tracing::info!(
+                        connector = %id, %deed,
+                        "a connector's credential is bound to its address"
+                    );
                 }
                 Err(error) => {
                     let error = causes(&error);
-                    tracing::error!(connector = %id, %error, "a connector is bound to no place");
+                    tracing::error!(
+                        connector = %id, %error,
+                        "a connector's credential could not be bound to its address"
+                    );
                 }
             }
         }

@@ -124,11 +124,11 @@ fn mark(pepper: &Secret<Vec<u8>>) -> PepperMac {
 /// What is said of a pepper that is not this record's.
 fn another_pepper() -> Failure {
     Failure::usage(
-        "`SERVICE_API_KEY_PEPPER` is not the pepper that this record was written with, so no API key, \
-         session or link of it would be valid: set the pepper that the other instances have, and look \
-         whether `SERVICE_DATABASE_URL` names the right database; only if that pepper is lost, or a \
-         wrong one was noted first, run `chancery key adopt-pepper`: only API keys that were made \
-         under the adopted pepper are valid afterwards",
+        "`SERVICE_API_KEY_PEPPER` is not the pepper that this record was written with, so no API \
+         key, session or link of it would be valid: set the pepper that the other instances \
+         have, and check that `SERVICE_DATABASE_URL` names the right database; only if that \
+         pepper is lost, or a wrong one was recorded first, run `chancery key adopt-pepper`: \
+         afterwards only API keys that were created under the adopted pepper are valid",
     )
 }
 
@@ -145,24 +145,25 @@ async fn refuse_another_vault(store: &PostgresStore, vault: &Ring) -> Result<(),
     if known_credentials == 0 && unknown_credentials > 0 {
         return Err(Failure::usage(format!(
             "`SERVICE_VAULT_KEY` has none of the keys that the {unknown_credentials} secrets of \
-             connectors in this record are encrypted under: set the keys that the other instances \
-             have, a new one in front of the old ones; only if those keys are lost, give a credential \
-             again with `chancery connector credential NAME FILE`, after which the service starts"
+             connectors in this record are encrypted under: set the keys that the other \
+             instances have, a new one in front of the old ones; only if those keys are lost, \
+             set a credential again with `chancery connector credential NAME FILE`, after which \
+             the service starts"
         )));
     }
     if unknown_credentials + unknown_webhook_secrets > 0 {
         tracing::error!(
             credentials = unknown_credentials,
             webhook_secrets = unknown_webhook_secrets,
-            "some secrets are under a key that `SERVICE_VAULT_KEY` does not have; `chancery check` \
-             names them"
+            "some secrets are encrypted under a key that `SERVICE_VAULT_KEY` does not have; \
+             `chancery check` lists them"
         );
     }
     if unreached_orgs > 0 {
         tracing::error!(
             orgs = unreached_orgs,
-            "whether `SERVICE_VAULT_KEY` has the keys of all secrets is not known: the secrets of \
-             these orgs cannot be read. Run `chancery check` once they can"
+            "it is not known whether `SERVICE_VAULT_KEY` has the keys of all secrets: the secrets \
+             of these orgs cannot be read. Run `chancery check` once they can be read"
         );
     }
     Ok(())

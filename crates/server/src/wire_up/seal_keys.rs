@@ -53,8 +53,8 @@ pub(crate) async fn load(
     let sealer = Sealer::new(keys, proposed.set);
     sealer.self_test(now).map_err(|error| {
         Failure::internal(format!(
-            "nothing can be sealed with the keys of `{}`, and none was registered: {error}; where \
-             a lost key is to be replaced, run `chancery keys activate --at-once`",
+            "nothing can be sealed with the keys of `{}`, and none was registered: {error}; to \
+             replace a lost key, run `chancery keys activate --at-once`",
             file.display()
         ))
     })?;
@@ -88,10 +88,10 @@ fn shares_none(keys: &SealKeys, registered: &[SealKey]) -> bool {
 fn refusal(file: &Path, registered: &[SealKey]) -> String {
     let known: Vec<_> = registered.iter().map(|key| key.kid().to_string()).collect();
     format!(
-        "the seal key file `{}` has none of the keys that this record is sealed by ({}), and nothing \
-         was registered: look whether `SERVICE_SEAL_KEY_FILE` names the right file and \
-         `SERVICE_DATABASE_URL` the right database; only if those keys are lost, run `chancery keys \
-         activate --at-once --adopt-keys`",
+        "the seal key file `{}` has none of the keys that this record is sealed by ({}), and \
+         nothing was registered: check that `SERVICE_SEAL_KEY_FILE` names the right file and \
+         `SERVICE_DATABASE_URL` the right database; only if those keys are lost, run `chancery \
+         keys activate --at-once --adopt-keys`",
         file.display(),
         known.join(", ")
     )
@@ -128,7 +128,10 @@ pub(crate) fn read(file: &Path) -> Result<SealKeys, Failure> {
     let mode = std::fs::metadata(file).map_err(|error| named(&error))?.permissions().mode();
     if mode & 0o077 != 0 {
         let mode = mode & 0o777;
-        tracing::warn!(file = %file.display(), "others may read the seal key file (mode {mode:o})");
+        tracing::warn!(
+            file = %file.display(),
+            "other users may read the seal key file (mode {mode:o})"
+        );
     }
     let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
     SealKeys::from_pem(&Zeroizing::new(text)).map_err(|error| named(&error))

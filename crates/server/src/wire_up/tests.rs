@@ -29,7 +29,7 @@ async fn a_database_that_is_not_there_is_an_answer_and_no_wait() {
         .with("SERVICE_API_KEY_PEPPER", key.expose().as_str());
     let failure = wire_up(&settings(sources)).await.expect_err("refused");
     assert_eq!(failure.exit, Exit::Unavailable);
-    let place = "the control database does not answer at `127.0.0.1:1` (`SERVICE_DATABASE_URL`)";
+    let place = "the control database does not respond at `127.0.0.1:1` (`SERVICE_DATABASE_URL`)";
     assert!(failure.sentence.contains(place), "{failure}");
     assert!(!failure.sentence.contains("s3cret"), "{failure}");
 }

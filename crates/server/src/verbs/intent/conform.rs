@@ -73,7 +73,7 @@ fn shown(did: &Did) -> String {
     match did {
         Did::Printed(text) => intent::readable(text),
         Did::Ended(how) => how.clone(),
-        Did::Hung => format!("nothing within {} seconds", PATIENCE.as_secs()),
+        Did::Hung => format!("no output within {} seconds", PATIENCE.as_secs()),
     }
 }
 

@@ -32,7 +32,11 @@ impl Forward {
 
     /// What a receiver must know.
     pub(super) fn told(&self) -> String {
-        format!("events go to {}, signed with the secret {}", self.to, self.secret.text().expose())
+        format!(
+            "events are posted to {}, signed with the secret {}",
+            self.to,
+            self.secret.text().expose()
+        )
     }
 
     /// Posts an event once, and says what came of it.
@@ -40,7 +44,7 @@ impl Forward {
         let word = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let (Ok(id), Ok(kind)) = (word("id").parse::<EventId>(), word("type").parse::<EventType>())
         else {
-            return "    not posted: this version does not know such events".to_owned();
+            return "    not posted: this version does not support this event".to_owned();
         };
         let body = event.to_string();
         let timestamp = SystemClock.now().unix_millis().div_euclid(1_000);
@@ -50,9 +54,9 @@ impl Forward {
         let post =
             Post { url: &url, id, kind, timestamp, signature: &signature, body: body.as_bytes() };
         match self.sender.post(post).await {
-            Ok(status @ 200..=299) => format!("    taken: {status}"),
-            Ok(status) => format!("    not taken: {status}"),
-            Err(error) => format!("    not taken: {error}"),
+            Ok(status @ 200..=299) => format!("    accepted: {status}"),
+            Ok(status) => format!("    not accepted: {status}"),
+            Err(error) => format!("    not accepted: {error}"),
         }
     }
 }

@@ -71,7 +71,7 @@ impl Source {
         let address = base.at(&path).map_err(|error| Failure::usage(error.to_string()))?;
         let bearer = HeaderValue::try_from(format!("Bearer {}", key.expose()));
         let mut bearer = bearer.map_err(|_| {
-            Failure::usage("the key in `SERVICE_API_KEY` has a character that no key has")
+            Failure::usage("the key in `SERVICE_API_KEY` contains an invalid character")
         })?;
         bearer.set_sensitive(true);
         let mut headers = HeaderMap::new();
@@ -91,7 +91,7 @@ impl Source {
         }
         let status = open.status;
         let said = refusal(&mut open).await;
-        let why = format!("the service answered {status}{said}");
+        let why = format!("the service returned {status}{said}");
         // What is sent was wrong, and will be.
         let is_final = status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS;
         if is_final { Err(OpenError::Refused(why)) } else { Ok(Opened::Later(why)) }

@@ -164,7 +164,7 @@ fn tools_in(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
     let wrong = || {
         let file = file.display();
-        Failure::malformed(format!("`{file}`: expected the answer of `GET /v1/tools`, as JSON"))
+        Failure::malformed(format!("`{file}`: expected the response of `GET /v1/tools`, as JSON"))
     };
     let listed: Value = serde_json::from_str(&read_text(file)?).map_err(|_| wrong())?;
     let listed = listed.get("data").and_then(Value::as_array).ok_or_else(wrong)?;

@@ -18,7 +18,7 @@ use crate::{
 
 pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Result<Exit, Failure> {
     if what.format == Format::Junit {
-        return Err(Failure::usage("an explanation is printed as `text` or `json`"));
+        return Err(Failure::usage("the format of an explanation is `text` or `json`"));
     }
     let org = org_of(core, what.org).await?;
     let down = |error: &dyn std::error::Error| Failure::internal(causes(error));
@@ -59,7 +59,7 @@ pub(in crate::verbs) async fn replay(core: &Core, what: ReplayPolicy) -> Result<
     let replay = policy::replay(&policy, &history.records);
     let mut report = replayed(&replay, &what.file.display().to_string());
     if history.has_more {
-        let sentence = "more was decided later: raise `--limit` or move `--since`";
+        let sentence = "there are later decisions: increase `--limit` or change `--since`";
         print::complaint(sentence);
     }
     if let Some(members) = report.json.as_object_mut() {
@@ -80,7 +80,7 @@ fn not_replayable(why: NotReplayable) -> Failure {
         sentence: match why {
             NotReplayable::PayloadPruned => "the action's arguments are no longer kept".to_owned(),
             NotReplayable::AttributesMissing => {
-                "what was known of the agent then was not kept".to_owned()
+                "the agent's attributes at that time were not stored".to_owned()
             }
             NotReplayable::NotByPolicy => {
                 "no policy decided this action: a Stop, an unknown tool or a disabled connector did"
@@ -96,7 +96,7 @@ fn shown(action: &ledger::record::Action, call: &Call, explanation: &Explanation
     let rule = decision.rule_id.as_deref().unwrap_or("the default");
     let mut lines = vec![format!("{} {}: {} by {rule}", action.id, action.tool, decision.outcome)];
     if decision.outcome != then {
-        lines.push(format!("  it was {then} then, with the budgets' say"));
+        lines.push(format!("  the recorded outcome is {then}, with budgets applied"));
     }
     lines.extend(decision.failure.iter().map(|failure| format!("  failed: {failure}")));
     lines.push(format!("  {} rules do not cover the tool", explanation.not_covering));

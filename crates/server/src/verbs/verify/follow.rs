@@ -190,7 +190,7 @@ async fn whole(
             let at = format!("{} of {} deeds were read: {why}", walk.size(), now.tree.size);
             return Err(RemoteError::Broken(at).into());
         }
-        print::complaint(format!("{} deeds; taking the log up again: {why}", walk.size()));
+        print::complaint(format!("{} deeds; resuming the log: {why}", walk.size()));
         sleep(Duration::from_millis(100 << tries)).await;
     }
     Ok(())
@@ -226,7 +226,7 @@ async fn piece(
             text = rest;
         }
         if text.len() > LONGEST {
-            return Err(unfit(format!("deed {} is no line of deeds", walk.size())));
+            return Err(unfit(format!("deed {} is not a line of deeds", walk.size())));
         }
         if read?.is_none() {
             return Ok(());
@@ -361,7 +361,8 @@ fn told(what: &Verify, walk: &Walk, held: &Held) {
     print::line(format!("  root        {}", now.tree.root));
     print::line(match known {
         Some(size) => format!("  kept        the checkpoint of {size} deeds: the log grew from it"),
-        None => "  kept        no checkpoint: whether the log is the one of before is not shown"
+        None => "  kept        no checkpoint: it is not shown whether the log grew from an \
+                 earlier one"
             .to_owned(),
     });
     print::line(match &what.keys {

@@ -44,7 +44,7 @@ pub(super) enum RemoteError {
     #[error("{0}")]
     Broken(String),
     /// The service said no, and will say it again.
-    #[error("the service answered {status}: {body}")]
+    #[error("the service returned {status}: {body}")]
     Refused {
         /// Its status.
         status: StatusCode,
@@ -63,13 +63,13 @@ impl Remote {
             ))
         };
         if key.expose().is_empty() || !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Failure::usage("the API key is empty, or has characters that no key has"));
+            return Err(Failure::usage("the API key is empty or contains invalid characters"));
         }
-        let uri: Uri = url.parse().map_err(|_| bad("this is no address"))?;
+        let uri: Uri = url.parse().map_err(|_| bad("this is not a valid URL"))?;
         let authority = uri.authority().filter(|it| !it.as_str().contains('@'));
-        let authority = authority.ok_or_else(|| bad("this names no host, or a user"))?;
+        let authority = authority.ok_or_else(|| bad("this names no host, or contains a user"))?;
         if uri.query().is_some() {
-            return Err(bad("an address of a service has no query"));
+            return Err(bad("the URL of a service must not have a query"));
         }
         let host = authority.host().to_owned();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -78,7 +78,7 @@ impl Remote {
             Some("https") => (Some(connector(ca)?), 443),
             Some("http") if here => (None, 80),
             Some("http") => return Err(bad("a key is not sent unencrypted over a network")),
-            _ => return Err(bad("another scheme than `https`")),
+            _ => return Err(bad("the scheme is not `https`")),
         };
         // Whoever calls the verb names the host, which may be in any network of theirs.
         let rules = Rules { private_networks: PrivateNetworks::Allowed, ..Rules::default() };
@@ -164,7 +164,7 @@ async fn refused(response: Response<Incoming>) -> RemoteError {
     let body = String::from_utf8_lossy(&body);
     let body: String = body.chars().filter(|it| !it.is_control()).take(500).collect();
     if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-        return RemoteError::Broken(format!("the service answered {status}: {body}"));
+        return RemoteError::Broken(format!("the service returned {status}: {body}"));
     }
     RemoteError::Refused { status, body }
 }
@@ -174,5 +174,5 @@ pub(super) fn broken(error: &(dyn std::error::Error + 'static)) -> RemoteError {
 }
 
 pub(super) fn late() -> RemoteError {
-    RemoteError::Broken(format!("nothing came for {} s", PATIENCE.as_secs()))
+    RemoteError::Broken(format!("no data was received for {} s", PATIENCE.as_secs()))
 }

@@ -90,7 +90,7 @@ pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
     let all = lines.len();
     for (place, line) in lines.into_iter().enumerate() {
         if place.is_multiple_of(1000) {
-            print::progress(&format!("{place} of {all} deeds looked at by themselves"));
+            print::progress(&format!("{place} of {all} deeds verified individually"));
         }
         let report = examine(line, &trust);
         let name = verdict(report.verdict).split(':').next().unwrap_or_default();
@@ -101,7 +101,7 @@ pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
     }
     print::progress("");
     let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    let sum = format!("  each deed by itself: {}", counts.join(", "));
+    let sum = format!("  each deed individually: {}", counts.join(", "));
     std::iter::once(sum).chain(failing).collect()
 }
 

@@ -78,7 +78,8 @@ impl LeftOut {
         let mut lines = Vec::new();
         if *deeds > 0 {
             lines.push(format!(
-                "  archived    {deeds}, in {}: none of them was read; `--archived FILE` takes their dump",
+                "  archived    {deeds}, in {}: none of them was read; `--archived FILE` reads \
+                 their dump",
                 partitions.join(", ")
             ));
         }
@@ -173,8 +174,8 @@ impl Walk {
         if let Some(held) = self.held.iter().find(divided) {
             let size = held.tree.size;
             return unfit(format!(
-                "a checkpoint of {size} deeds cannot be compared: one line stands for the archived \
-                 deeds {from} to {last}"
+                "a checkpoint of {size} deeds cannot be compared: one line represents the \
+                 archived deeds {from} to {last}"
             ));
         }
         if *to > self.most {
@@ -235,7 +236,7 @@ impl Walk {
             return unfit(format!("deed {seq} was issued before one that it follows"));
         }
         if !self.ids.insert(deed.id) {
-            return unfit(format!("the id `{}` stands twice", deed.id));
+            return unfit(format!("the id `{}` occurs twice", deed.id));
         }
         self.org = Some(deed.org);
         self.frontier.push(leaf_hash(deed.digest.as_bytes()));
@@ -315,5 +316,5 @@ impl Walk {
 }
 
 fn behind(seq: u64, most: u64) -> String {
-    format!("deed {seq} stands behind the {most} deeds that the service signs for")
+    format!("deed {seq} comes after the {most} deeds that the service signs for")
 }
