@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{Plans, Settings, database::Share, fault::Fault};
+use crate::{Plans, Settings, database::PoolKind, fault::Fault};
 
 /// Settings that no connection can be made of.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ pub(crate) fn config(settings: &Settings) -> Result<(Config, Tls), BadSettings> 
 pub(crate) fn limit_sessions(
     config: &mut Config,
     plans: Plans,
-    share: Share,
+    share: PoolKind,
 ) -> Option<&'static str> {
     let own = config.get_options().unwrap_or_default().to_owned();
     let planned = match plans {
@@ -88,8 +88,8 @@ pub(crate) fn limit_sessions(
         Plans::Auto => "",
     };
     let shorter = match share {
-        Share::Turns => "",
-        Share::Reading => READING,
+        PoolKind::Turns => "",
+        PoolKind::Reading => READING,
     };
     config.options(format!("{SESSION} {shorter} {planned} {own}"));
     (plans == Plans::Detect && !own.contains("plan_cache_mode")).then_some(DETECTED)

@@ -1,4 +1,4 @@
-//! A pool, and how statements get to the database and back within the deadline.
+//! A connection pool, and how statements are sent and their rows read within the deadline.
 
 use std::time::Duration;
 
@@ -43,22 +43,22 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Returns this call with these values more.
+    /// Returns this call with these additional values.
     pub(crate) fn with_all(mut self, values: impl IntoIterator<Item = Value<'a>>) -> Self {
         self.values.extend(values);
         self
     }
 
-    /// The values as the driver takes them, each adding to this weight.
+    /// The values in the form that the driver takes; each adds its size to this weight.
     pub(crate) fn weighed<'w>(&'w self, weight: &'w Weight) -> Vec<Weighed<'w>> {
         self.values.iter().map(|value| Weighed { value: &**value, weight }).collect()
     }
 }
 
-/// What a pool is for. Neither takes a connection of the other, so that no number of searches keeps
-/// a turn, a lease or a key waiting.
+/// The purpose of a pool. The pools share no connections, so that no number of searches delays a turn, a
+/// lease or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum PoolKind {
     /// Turns, leases, sweeps, keys and health.
     Turns,
     /// Lists, searches, exports and walks.
@@ -80,32 +80,32 @@ pub(crate) struct Session {
     deadline: Duration,
 }
 
-/// Why a session's calls got no answer.
+/// Why the calls of a session have no response.
 pub(crate) enum Unanswered {
     Failed(Failed),
-    /// None of them was sent.
+    /// No call was sent.
     Unsent(Fault),
-    /// All were sent, and the deadline passed.
+    /// All calls were sent, and the deadline passed.
     Late(Fault),
 }
 
 impl Database {
-    pub(crate) fn new(settings: &Settings, share: Share) -> Result<Self, BadSettings> {
+    pub(crate) fn new(settings: &Settings, share: PoolKind) -> Result<Self, BadSettings> {
         let (mut config, tls) = connect::config(settings)?;
         let first = connect::limit_sessions(&mut config, settings.plans, share);
         let most = match share {
-            Share::Turns => settings.pool_size,
-            Share::Reading => settings.reading_pool_size,
+            PoolKind::Turns => settings.pool_size,
+            PoolKind::Reading => settings.reading_pool_size,
         };
-        // A connection that the server closed is known as closed; asking it each time would cost
-        // every call a round trip.
+        // The driver notices a connection that the server closed; a test query would cost every call a
+        // round trip.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match tls {
             Tls::Plain => Manager::from_config(config, NoTls, recycling),
             Tls::Rustls(connector) => Manager::from_config(config, connector, recycling),
         };
-        // What was used last is used next: it knows the statements, and where few are needed at a time
-        // no others are kept warm.
+        // The last used connection is used next: it has the prepared statements, and idle ones need not be
+        // kept warm.
         let pool = Pool::builder(manager).max_size(most).queue_mode(QueueMode::Lifo);
         let pool = pool.runtime(Runtime::Tokio1);
         let pool = match first {
@@ -125,9 +125,9 @@ impl Database {
         crate::Pool { idle, in_use, most, waiting }
     }
 
-    /// The rows of each statement. They go out together; each is a transaction of its
-    /// own, and a later one sees at least what an earlier one saw. A transaction that was rolled back
-    /// because of a deadlock changed nothing and is tried once more.
+    /// The rows of each statement. The statements are sent together. Each is a transaction of its own, and a
+    /// later one sees at least what an earlier one saw. After a deadlock, which rolled the transaction back,
+    /// it is sent once more.
     pub(crate) async fn ask(
         &self,
         attempt: &'static str,
@@ -157,8 +157,8 @@ impl Database {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// The rows of a query that is planned for its very values: a filter that is not asked
-    /// for is then no part of the plan.
+    /// The rows of a query with a custom plan for its values: a filter that is not used is then not a part
+    /// of the plan.
     pub(crate) async fn ask_planned(
         &self,
         attempt: &'static str,
@@ -174,8 +174,7 @@ impl Database {
         Ok(answers.into_iter().nth(2).unwrap_or_default())
     }
 
-    /// The rows of statements that change rows, each planned for its very values and a transaction
-    /// of its own.
+    /// The rows of statements that change rows, each with a custom plan and in a transaction of its own.
     pub(crate) async fn change_planned(
         &self,
         attempt: &'static str,
@@ -193,8 +192,8 @@ impl Database {
         Ok(answers.into_iter().skip(2).step_by(4).collect())
     }
 
-    /// The rows of a query that nobody waits for, which may take this long.
-    pub(crate) async fn ask_at_leisure(
+    /// The rows of a background query with a `statement_timeout` of its own.
+    pub(crate) async fn query_with_timeout(
         &self,
         attempt: &'static str,
         query: Call<'_>,
@@ -214,17 +213,21 @@ impl Database {
         Ok(answers.into_iter().nth(2).unwrap_or_default())
     }
 
-    /// A connection that stays with whoever asked for it, over several calls.
-    pub(crate) async fn kept(&self) -> Result<Kept, Fault> {
+    /// A connection for one caller over several calls.
+    pub(crate) async fn pinned(&self) -> Result<PinnedConnection, Fault> {
         let client = self.client(Instant::now() + self.deadline).await?;
-        Ok(Kept { client: Some(client), deadline: self.deadline, weight: Weight::default() })
+        Ok(PinnedConnection {
+            client: Some(client),
+            deadline: self.deadline,
+            weight: Weight::default(),
+        })
     }
 
-    /// A connection that is ready for these calls.
+    /// A connection with these calls prepared.
     pub(crate) async fn session(&self, calls: &[Call<'_>]) -> Result<Session, Fault> {
         let until = Instant::now() + self.deadline;
         let client = self.client(until).await?;
-        // Statements that this connection does not know yet are prepared together.
+        // Statements that are not prepared on this connection yet are prepared in one round trip.
         let prepared = try_join_all(calls.iter().map(|call| client.prepare_cached(call.sql)));
         let Ok(statements) = timeout_at(until, prepared).await else {
             abandon(client);
@@ -233,8 +236,8 @@ impl Database {
         Ok(Session { statements: statements?, client, until, deadline: self.deadline })
     }
 
-    /// Makes sure of one connection, trying for this long: a server that does not answer in time is
-    /// asked again, and one that refuses is not.
+    /// Waits for one connection for at most this long. A server that does not respond in time is tried
+    /// again; one that refuses is not.
     pub(crate) async fn reach(&self, limit: Duration) -> Result<(), Fault> {
         let last = Instant::now() + limit;
         loop {
@@ -256,7 +259,7 @@ impl Database {
 }
 
 impl Session {
-    /// Sends the calls that the session was made for and returns their rows.
+    /// Sends the calls that the session was prepared for, and returns their rows.
     pub(crate) async fn send(self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
         let weight = Weight::default();
         let sent = pipeline::send(&self.client, &self.statements, calls, &weight);
@@ -283,7 +286,7 @@ impl Session {
 }
 
 impl Unanswered {
-    /// What went wrong.
+    /// The cause.
     pub(crate) fn fault(self) -> Fault {
         match self {
             Self::Failed(failed) => failed.error.into(),
@@ -292,15 +295,15 @@ impl Unanswered {
     }
 }
 
-/// A connection for several calls, which may leave a transaction open between them.
-pub(crate) struct Kept {
-    // Invariant: there until the last calls.
+/// A connection for several calls, with a transaction that may stay open between them.
+pub(crate) struct PinnedConnection {
+    // Invariant: `Some` until the last calls.
     client: Option<Object>,
     deadline: Duration,
     weight: Weight,
 }
 
-impl Kept {
+impl PinnedConnection {
     /// Sends these calls and returns their rows.
     pub(crate) async fn ask(&self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
         let Some(client) = &self.client else { return Err(Unanswered::Unsent(ended())) };
@@ -316,11 +319,11 @@ impl Kept {
         }
     }
 
-    /// Sends the calls that end the transaction, and gives the connection back.
+    /// Sends the calls that end the transaction, and returns the connection to the pool.
     pub(crate) async fn end(mut self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
         let answered = self.ask(calls).await;
         let client = self.client.take();
-        // Whatever failed, the connection may be about to be closed.
+        // After any failure the connection may be about to close.
         if let Some(client) = client.filter(|_| answered.is_err() || self.weight.is_heavy()) {
             abandon(client);
         }
@@ -328,7 +331,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for PinnedConnection {
     /// Ends a transaction that is still open, while nobody waits for it.
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };

@@ -49,12 +49,12 @@ impl PostgresStore {
     pub(crate) async fn budget_drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
         let attempt = "compare budget counters with charges";
         let since = Call::new(SINCE).with(*org.as_uuid());
-        let since = self.reading.ask_at_leisure(attempt, since, LIMIT).await?;
+        let since = self.reading.query_with_timeout(attempt, since, LIMIT).await?;
         let since = since.first().map(|row| Cells::of("budget_window", row).moment_if_any("since"));
         let since = since.transpose().map_err(|fault| fault.down(attempt))?.flatten();
         let Some(since) = since else { return Ok(Vec::new()) };
         let call = Call::new(DRIFT).with(*org.as_uuid()).with(first_id(since));
-        let rows = self.reading.ask_at_leisure(attempt, call, LIMIT).await?;
+        let rows = self.reading.query_with_timeout(attempt, call, LIMIT).await?;
         let wrong = rows.iter().map(|row| miscount(&Cells::of("budget_window", row)));
         wrong.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }

@@ -50,7 +50,7 @@ mod weighed;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use database::{Call, Database, Share};
+use database::{Call, Database, PoolKind};
 use fault::Fault;
 use ledger::StoreDown;
 use model::Timestamp;
@@ -139,8 +139,8 @@ const AHEAD: &str = "
 impl PostgresStore {
     /// The store that these settings name; it connects when it is first asked.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
-        let database = Database::new(settings, Share::Turns)?;
-        let reading = Database::new(settings, Share::Reading)?;
+        let database = Database::new(settings, PoolKind::Turns)?;
+        let reading = Database::new(settings, PoolKind::Reading)?;
         let turn_locks = Arc::new(Semaphore::new(settings.pool_size / CONNECTIONS_PER_TURN_LOCK));
         let rounds = Arc::default();
         let (lease, hold) = (settings.lease, settings.hold);

@@ -167,7 +167,7 @@ impl Database {
         limit: Option<Duration>,
     ) -> Result<Vec<Row>, StoreDown> {
         match limit {
-            Some(limit) => self.ask_at_leisure(attempt, call, limit).await,
+            Some(limit) => self.query_with_timeout(attempt, call, limit).await,
             None => self.ask_one(attempt, call).await,
         }
     }

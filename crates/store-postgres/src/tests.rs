@@ -7,7 +7,7 @@ use model::Timestamp;
 
 use crate::{
     BadSettings, MIGRATIONS, Plans, PostgresStore, Settings,
-    database::{Call, Database, Share, Unanswered},
+    database::{Call, Database, PoolKind, Unanswered},
     migrate::statements,
     pipeline::Reach,
     rows::system_time,
@@ -74,7 +74,7 @@ async fn a_statement_that_cannot_be_sent_keeps_the_commit_behind_it_from_going_o
     let Some(database) = crate::testing::TestDatabase::new().await else { return };
     let mut settings = Settings::new(Secret::new(database.url()));
     (settings.pool_size, settings.deadline) = (1, PATIENT);
-    let pool = Database::new(&settings, Share::Turns).unwrap();
+    let pool = Database::new(&settings, PoolKind::Turns).unwrap();
     let insert = "insert into org (org_id, created_at, record) values ($1, now(), $2)";
     let row = |record| Call::new(insert).with(uuid::Uuid::from_u128(7)).with(record);
     let calls = [
@@ -109,7 +109,7 @@ async fn plans_are_as_the_server_wants_them_and_as_the_operator_says() {
         (settings.plans, settings.deadline) = (plans, PATIENT);
         let call = Call::new("select current_setting('plan_cache_mode')");
         let rows =
-            Database::new(&settings, Share::Turns).unwrap().ask_one("look", call).await.unwrap();
+            Database::new(&settings, PoolKind::Turns).unwrap().ask_one("look", call).await.unwrap();
         rows[0].get::<_, String>(0)
     };
     assert_eq!(mode(&plain, Plans::Detect).await, "force_generic_plan");

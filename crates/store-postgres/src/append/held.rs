@@ -17,7 +17,7 @@ use tokio_postgres::error::SqlState;
 use super::{ATTEMPT, BEGIN, error, injected, sent, store_time};
 use crate::{
     PostgresStore,
-    database::{Call, Kept, Unanswered},
+    database::{Call, PinnedConnection, Unanswered},
     fault::Fault,
     ledger_store::{base, base_calls, loaded, loads},
     pipeline::Reach,
@@ -35,7 +35,7 @@ const TAKE_TURN_LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1::
 
 /// An open transaction that has locked the org's head.
 struct Held {
-    kept: Kept,
+    connection: PinnedConnection,
     org: OrgId,
     lease: Duration,
 }
@@ -47,7 +47,7 @@ impl PostgresStore {
         org: OrgId,
         needs: &Needs,
     ) -> Result<Option<HeldOrg>, StoreDown> {
-        let kept = self.database.kept().await.map_err(|fault| fault.down(HOLD))?;
+        let connection = self.database.pinned().await.map_err(|fault| fault.down(HOLD))?;
         // The head is waited for behind whoever asked before.
         let mut calls = vec![Call::new(BEGIN), self.limits(self.hold * 2)];
         calls.push(Call::new(LOCK).with(*org.as_uuid()));
@@ -55,7 +55,7 @@ impl PostgresStore {
         let (before, of_rows) = (calls.len(), calls.len() + of_base.len());
         calls.extend(of_base);
         calls.extend(loads(*org.as_uuid(), needs));
-        let answers = match kept.ask(&calls).await {
+        let answers = match connection.ask(&calls).await {
             Ok(answers) => answers,
             Err(unanswered) if is_busy(&unanswered) => return Ok(None),
             Err(unanswered) => return Err(unanswered.fault().down(HOLD)),
@@ -64,7 +64,7 @@ impl PostgresStore {
         let (base, now) = base(org, part(before..of_rows)).map_err(|fault| fault.down(HOLD))?;
         let loaded =
             loaded(needs, part(of_rows..answers.len())).map_err(|fault| fault.down(HOLD))?;
-        let head = Box::new(Held { kept, org, lease: self.lease });
+        let head = Box::new(Held { connection, org, lease: self.lease });
         Ok(base.map(|base| HeldOrg { base: Some(base), now, loaded, head }))
     }
 
@@ -76,11 +76,11 @@ impl PostgresStore {
         org: OrgId,
     ) -> Result<Option<Box<dyn TurnLock>>, StoreDown> {
         let Ok(place) = Arc::clone(&self.turn_locks).try_acquire_owned() else { return Ok(None) };
-        let kept = self.database.kept().await.map_err(|fault| fault.down(TURN_LOCK))?;
+        let connection = self.database.pinned().await.map_err(|fault| fault.down(TURN_LOCK))?;
         let take = Call::new(TAKE_TURN_LOCK).with(*org.as_uuid());
         // Without the turn lock, the row lock of the head still gives order.
-        match kept.ask(&[Call::new(BEGIN), self.limits(self.hold), take]).await {
-            Ok(_) => Ok(Some(Box::new(HeldTurnLock { _kept: kept, _place: place }))),
+        match connection.ask(&[Call::new(BEGIN), self.limits(self.hold), take]).await {
+            Ok(_) => Ok(Some(Box::new(HeldTurnLock { _connection: connection, _place: place }))),
             Err(unanswered) if is_busy(&unanswered) => Ok(None),
             Err(unanswered) => Err(unanswered.fault().down(TURN_LOCK)),
         }
@@ -95,7 +95,7 @@ impl PostgresStore {
 
 /// An open transaction with the turn lock of the org.
 struct HeldTurnLock {
-    _kept: Kept,
+    _connection: PinnedConnection,
     // Released after the connection.
     _place: OwnedSemaphorePermit,
 }
@@ -112,16 +112,16 @@ fn is_busy(unanswered: &Unanswered) -> bool {
 impl HeldHead for Held {
     async fn load(&self, needs: &Needs) -> Result<Loaded, StoreDown> {
         let attempt = "load rows for a turn";
-        let answered = self.kept.ask(&loads(*self.org.as_uuid(), needs)).await;
+        let answered = self.connection.ask(&loads(*self.org.as_uuid(), needs)).await;
         let answers = answered.map_err(|unanswered| unanswered.fault().down(attempt))?;
         loaded(needs, &answers).map_err(|fault| fault.down(attempt))
     }
 
     async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError> {
-        let Self { kept, lease, .. } = *self;
+        let Self { connection, lease, .. } = *self;
         let (calls, guards) = sent(turn, (None, lease))?;
         failpoint::hit("append.unsent").map_err(injected)?;
-        let answered = kept.end(&calls).await;
+        let answered = connection.end(&calls).await;
         let answers = answered.map_err(|unanswered| {
             if is_gone(&unanswered) { AppendError::Lost } else { error(unanswered, &guards) }
         })?;
