@@ -50,7 +50,7 @@ pub struct SetOrg {
     /// Use the service's setting for the time in which an approval request must be decided.
     #[arg(long)]
     pub no_approvals_expire_in: bool,
-    /// Whether nobody may approve their own request, even if a rule allows it.
+    /// Whether nobody may approve a call that is made on their own behalf, even if a rule allows it.
     #[arg(long, value_name = "BOOL")]
     pub require_other_person: Option<bool>,
     /// Whether the only member may approve a request that a rule excludes them from.

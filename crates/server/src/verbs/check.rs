@@ -107,7 +107,7 @@ async fn mail(wired: &Wired, env: Environment) -> CheckLine {
 }
 
 const MAIL: &str =
-    "nobody receives mail, and nobody can sign in; see \"No mail leaves\" in docs/runbook.md";
+    "nobody receives mail, and nobody can sign in; see \"Mail cannot be sent\" in docs/runbook.md";
 const NO_MAIL: &str =
     "`SERVICE_MAIL_SMTP` is not set: nobody receives mail, and nobody can sign in";
 
