@@ -118,7 +118,7 @@ impl Gate {
             Ok(kept) => kept,
             Err(error) => {
                 // Every part of it has a form. Without its report the run is ended as a lost one.
-                tracing::error!(action = %action.id, %error, "a report could not be kept");
+                tracing::error!(action = %action.id, %error, "a report could not be stored");
                 return None;
             }
         };

@@ -75,10 +75,10 @@ impl Gate {
             checks.push(Checked {
                 check: Check::Nonce,
                 ok: burnt.is_none(),
-                expected: "a nonce that was not used".to_owned(),
+                expected: "a nonce that has not been used".to_owned(),
                 got: burnt.map_or_else(
-                    || "a nonce that was not used".to_owned(),
-                    |burnt| format!("that of action {}", burnt.action),
+                    || "a nonce that has not been used".to_owned(),
+                    |burnt| format!("the nonce of action {}", burnt.action),
                 ),
             });
         }

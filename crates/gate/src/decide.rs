@@ -240,15 +240,15 @@ fn sentence(code: DecisionCode, source: DecisionSource) -> &'static str {
     match code {
         DecisionCode::ApprovalRequired => "A person must approve this call.",
         DecisionCode::PolicyDenied if source == DecisionSource::Builtin => {
-            "This agent's calls are not to be run in this mode."
+            "This agent may not run calls in this mode."
         }
         DecisionCode::PolicyDenied => "A rule of the policy denies this call.",
         DecisionCode::DefaultDenied => "No rule of the policy allows this call.",
         DecisionCode::BudgetExceeded => "A budget for these calls is used up.",
         DecisionCode::AgentStopped => "This agent is stopped.",
-        DecisionCode::AgentSuspended => "This agent is suspended, or its time is over.",
+        DecisionCode::AgentSuspended => "This agent is suspended or has expired.",
         DecisionCode::OrgStopped => "Every agent of this org is stopped.",
-        DecisionCode::ToolUnknown => "No connector serves a tool of this name.",
+        DecisionCode::ToolUnknown => "No connector serves a tool with this name.",
         DecisionCode::ToolChanged => "The tool's definition is not the one that was accepted.",
         DecisionCode::ConnectorDisabled => "The tool's connector is disabled.",
         DecisionCode::PolicyUnavailable => "The policy could not be evaluated for this call.",

@@ -140,7 +140,7 @@ impl Gate {
         }
         let lost = self.leases.forget(&self.parts.store.renew(&held).await?.lost);
         for action in &lost {
-            tracing::warn!(%action, "a lease ran out before it was renewed");
+            tracing::warn!(%action, "a lease expired before it was renewed");
         }
         Ok(lost.len())
     }

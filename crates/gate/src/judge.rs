@@ -61,37 +61,37 @@ pub struct Judgement {
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
     /// The member was removed, or is another person.
-    #[error("the session or the link is for no member of this org")]
+    #[error("the session or the link does not belong to a member of this org")]
     Unauthenticated,
     /// There is no such approval.
     #[error("there is no such approval")]
     NotFound,
     /// The member is not among those who may answer.
-    #[error("you are not among the people who may decide this")]
+    #[error("you are not one of the people who may decide this approval")]
     NotAnApprover,
     /// The rule excludes the member.
-    #[error("the rule excludes you from deciding this: it is on your behalf, or of your making")]
+    #[error("you cannot approve this: you requested it, or you wrote the policy or own the agent")]
     Excluded,
     /// What was shown is not what is asked.
-    #[error("what you were shown is not what is asked; read the approval again")]
+    #[error("the approval has changed since it was shown to you; read the approval again")]
     Stale,
     /// The tool's calls would go elsewhere than was shown.
     #[error(
-        "the tool's calls go to another place than you were shown; nothing was decided, and a no can \
-         be given"
+        "the tool's calls now go to a different target than the one you were shown; nothing was \
+         decided, and the approval can still be denied"
     )]
     TargetChanged,
     /// The link was used.
-    #[error("the link was used; it answers once")]
+    #[error("the link was already used; a link can be used only once")]
     LinkUsed,
     /// The link is too old, though the question still waits.
-    #[error("the link is too old to answer; sign in and answer there")]
+    #[error("the link has expired; sign in and decide there")]
     LinkExpired,
     /// The rule takes the answers of those who are signed in, and of nobody else.
-    #[error("the rule takes no answer by a link; sign in and answer there")]
+    #[error("the rule does not accept decisions by a link; sign in and decide there")]
     SessionRequired,
     /// It is settled.
-    #[error("the approval is `{status}` already{}", answered_by(.by))]
+    #[error("the approval is already `{status}`{}", answered_by(.by))]
     Decided {
         /// As what.
         status: ApprovalStatus,
@@ -99,13 +99,13 @@ pub enum JudgeError {
         by: Vec<MemberId>,
     },
     /// Nobody answered in time.
-    #[error("the approval expired, which means no")]
+    #[error("the approval expired, and the call was denied")]
     Expired,
     /// It cannot be answered so now.
     #[error("{0}")]
     Conflict(&'static str),
     /// The tool cannot be looked at, so nobody knows whether it is what was asked about.
-    #[error("the tool's connector cannot be read just now; nothing was decided")]
+    #[error("the tool's connector cannot be read at the moment; nothing was decided")]
     ToolUnavailable,
     /// What is asked cannot be read.
     #[error(transparent)]
@@ -299,11 +299,15 @@ impl Judge {
     ) -> (Entry, Result<AfterTurn, JudgeError>) {
         let refused = |sentence| (Entry::nothing(), Err(JudgeError::Conflict(sentence)));
         if held(action.agent.id, at).is_some() {
-            return refused("The agent or its org is held; a yes counts once it may act again.");
+            return refused(
+                "The agent or its org is held; it can be approved when the agent may act again.",
+            );
         }
         let question = self.question((action, approval), at);
         if counted(at, question).any(|earlier| earlier.user == answer.user) {
-            return refused("You have said yes already; this needs somebody else's.");
+            return refused(
+                "You have already approved this; it needs the approval of another person.",
+            );
         }
         let mut approval = approval.clone();
         approval.decisions.push(answer);
@@ -423,5 +427,5 @@ fn late(status: ApprovalStatus, approval: &Approval) -> JudgeError {
 
 fn answered_by(members: &[MemberId]) -> String {
     let names: Vec<_> = members.iter().map(|member| format!("`{member}`")).collect();
-    if names.is_empty() { String::new() } else { format!("; answered by {}", names.join(" and ")) }
+    if names.is_empty() { String::new() } else { format!("; decided by {}", names.join(" and ")) }
 }

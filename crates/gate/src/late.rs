@@ -128,13 +128,14 @@ impl Gate {
             Ok((reported, _)) => reported,
             Err(error) => {
                 // The turn that sealed the action wrote it, so that this cannot be.
-                tracing::error!(action = %id, %error, "a report that was kept cannot be read");
+                tracing::error!(action = %id, %error, "a stored report cannot be read");
                 return self.let_go(org, (id, None)).await;
             }
         };
         match self.read_log(&action, Of::Whoever, (&mut reported, Duration::ZERO)).await {
             Answered::Whole(Observed::ChangeLog(LogAnswer::Untold(gap))) => {
-                tracing::info!(action = %id, %gap, "the evidence of a sealed action will not come");
+                tracing::info!(action = %id, %gap, "the evidence of a sealed action will not \
+                                                    arrive");
                 self.let_go(org, (id, None)).await
             }
             Answered::Whole(observed) => self.amend(&action, reported, observed).await,

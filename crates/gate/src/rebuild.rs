@@ -28,7 +28,7 @@ impl Gate {
             }
             most = most.max(count);
             self.parts.ledger.enter(org, SetRight(wrong)).await?;
-            tracing::error!(%org, count, "budget counters were wrong and are set right");
+            tracing::error!(%org, count, "budget counters were wrong and have been corrected");
             // Two instances that find the same difference at once take it out twice. Both look
             // again, and not at the same time.
             self.parts.pause.pause(self.own_pause()).await;

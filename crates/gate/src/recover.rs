@@ -159,7 +159,7 @@ impl Gate {
             let _held = held;
             if let Err(error) = gate.end_witnessing(&action).await {
                 let error = causes(&error);
-                tracing::warn!(action = %action.id, error, "a report was not taken up");
+                tracing::warn!(action = %action.id, error, "a stored report was not processed");
             }
         };
         self.parts.spawn.spawn(Box::pin(task));
@@ -173,7 +173,7 @@ impl Gate {
         let Some(Ok((mut reported, token))) = kept.as_ref().map(Reported::read) else {
             // The turn that let the action wait kept it, and no other removes it, so that this cannot
             // be. The run is then ended as one whose report is lost.
-            tracing::error!(action = %action.id, "a report that was kept cannot be read");
+            tracing::error!(action = %action.id, "a stored report cannot be read");
             let settled = self.settle(action).await;
             return self.end_taken(action, settled).await;
         };
@@ -191,7 +191,7 @@ impl Gate {
     pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
         let settled = self.settled(action, &self.teller(action).await?).await;
-        let lost = "The instance that ran the call is gone";
+        let lost = "The instance that ran the call no longer exists";
         let fault = |code, end: &str| Fault::new(code, format!("{lost}{end}."));
         Ok(match settled {
             Settled::Applied => Some(Outcome::Applied),
@@ -200,11 +200,11 @@ impl Gate {
                 Some(Outcome::Failed(fault(ExecutionErrorCode::InstanceLost, end)))
             }
             Settled::Unknowable => {
-                let end = ", and nobody can say what became of the call";
+                let end = ", and the result of the call is unknown";
                 Some(Outcome::Unknown(fault(ExecutionErrorCode::InstanceLost, end)))
             }
             Settled::Unreachable if holders >= MAX_HOLDERS => {
-                let end = ", and the governed system could not be asked";
+                let end = ", and the governed system could not be queried";
                 Some(Outcome::Unknown(fault(ExecutionErrorCode::WitnessGaveUp, end)))
             }
             Settled::Unreachable => None,

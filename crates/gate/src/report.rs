@@ -82,7 +82,7 @@ pub enum ReportError {
     #[error("{0}")]
     Conflict(&'static str),
     /// The idempotency key names a different report.
-    #[error("this `Idempotency-Key` was used within 24 hours for a different request")]
+    #[error("this `Idempotency-Key` was used within the last 24 hours for a different request")]
     DifferentRequest,
     /// The record cannot be reached.
     #[error(transparent)]
@@ -137,7 +137,7 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
         return invalid("status", sentence.to_owned());
     }
     if report.finished_at < report.started_at {
-        return invalid("finished_at", "expected a time not before `started_at`".to_owned());
+        return invalid("finished_at", "expected `started_at` or a later time".to_owned());
     }
     let succeeded = report.status == ExecutionStatus::Succeeded;
     let told = [
@@ -145,22 +145,26 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
         ("error_message", report.error_message.is_some()),
     ];
     if let Some((member, _)) = told.into_iter().find(|(_, is_told)| succeeded && *is_told) {
-        return invalid(member, format!("a success has no `{member}`"));
+        return invalid(member, format!("expected no `{member}` in a report of success"));
     }
     match &report.result {
-        EdgeResult::Nothing if succeeded => {
-            invalid("result", "a success needs `result` or `result_digest`".to_owned())
-        }
+        EdgeResult::Nothing if succeeded => invalid(
+            "result",
+            "expected `result` or `result_digest` in a report of \
+                               success"
+                .to_owned(),
+        ),
         EdgeResult::Whole(value, told) => {
             if value.canonical().text().len() > max_result_bytes {
                 let sentence = format!(
-                    "expected at most {max_result_bytes} bytes; send `result_digest` alone for a larger result"
+                    "expected at most {max_result_bytes} bytes; send only `result_digest` for a larger result"
                 );
                 return invalid("result", sentence);
             }
             if told.is_some_and(|told| !value.has_digest(told)) {
                 let digest = value.canonical().digest();
-                let sentence = format!("the result's canonical form has the digest {digest}");
+                let sentence =
+                    format!("expected {digest}, the digest of the canonical form of `result`");
                 return invalid("result_digest", sentence);
             }
             Ok(())
@@ -222,14 +226,14 @@ impl Take {
             snapshot.action(self.report.action).filter(own).ok_or(ReportError::NotFound)?;
         match (action.mode, action.state) {
             (Mode::Gateway, _) => Err(ReportError::Conflict(
-                "The service runs this action itself; it takes no report.",
+                "The service runs this action itself and accepts no report for it.",
             )),
             (Mode::Proxy, State::PendingApproval) => {
-                Err(ReportError::Conflict("The action still waits for a person."))
+                Err(ReportError::Conflict("The action is still waiting for a person to decide."))
             }
             (Mode::Proxy, State::Executing) => self.in_time(action, snapshot.now()),
             (Mode::Proxy, State::Sealed | State::Cancelled | State::Witnessing) => Err(
-                ReportError::Conflict("The action has already ended; it takes one report only."),
+                ReportError::Conflict("The action has already ended; only one report is accepted."),
             ),
         }
     }
@@ -243,11 +247,14 @@ impl Take {
         let asked = action.approval.as_ref().and_then(|approval| approval.decided_at);
         let from = asked.unwrap_or(action.created_at);
         if self.report.started_at < from.before(SKEW) {
-            let sentence = format!("expected a time from {from} on");
+            let sentence = format!("expected {from} or a later time");
             return invalid("started_at", sentence);
         }
         if self.report.finished_at > now + SKEW {
-            return invalid("finished_at", format!("expected a time up to now, {now}"));
+            return invalid(
+                "finished_at",
+                format!("expected a time that is not later than now, {now}"),
+            );
         }
         Ok(action)
     }

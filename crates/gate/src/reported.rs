@@ -102,7 +102,7 @@ impl Reported {
             Ok(text) => Some((KeptReport { action: action.id, text: text.into() }, connector)),
             Err(error) => {
                 // Every part of it has a form. Without it the deed stays as it is sealed now.
-                tracing::error!(action = %action.id, %error, "a report could not be kept");
+                tracing::error!(action = %action.id, %error, "a report could not be stored");
                 None
             }
         }

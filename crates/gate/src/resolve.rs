@@ -86,7 +86,8 @@ impl Gate {
             }
             (Mode::Proxy, None) => Err(SubmitError::invalid(
                 "connector_type",
-                "proxy mode needs `connector_type`, the type of the edge's connector such as `mcp`",
+                "proxy mode requires `connector_type`, the type of the edge's connector such as \
+                 `mcp`",
             )),
         }
     }

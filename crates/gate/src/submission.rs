@@ -64,21 +64,22 @@ pub enum Rejection {
     #[error("the API key is missing, wrong, revoked or expired")]
     Unauthenticated,
     /// No policy decides in the org, so nothing could be named as what refused the call.
-    #[error("no policy decides in this org, so no call is let through; nothing was recorded")]
+    #[error("this org has no active policy, so no call is allowed; nothing was recorded")]
     PolicyUnavailable,
     /// The idempotency key names a different request.
     #[error(
-        "this `Idempotency-Key` was used within 24 hours for a different request, action `{0}`"
+        "this `Idempotency-Key` was used within the last 24 hours for a different request, action \
+         `{0}`"
     )]
     DifferentRequest(ActionId),
     /// The agent's calls must be signed.
-    #[error("this agent's calls must carry a signed intent")]
+    #[error("this agent's calls require a signed intent")]
     IntentRequired,
     /// The signed intent does not hold.
-    #[error("the signed intent does not hold: {0}; nothing was recorded")]
+    #[error("the signed intent is invalid: {0}; nothing was recorded")]
     IntentInvalid(IntentError),
     /// The signed intent was used before, for this action.
-    #[error("this signed intent was used before, for action `{0}`; nothing was recorded")]
+    #[error("this signed intent was already used for action `{0}`; nothing was recorded")]
     IntentReplay(ActionId),
 }
 
@@ -95,7 +96,7 @@ pub enum SubmitError {
     #[error(transparent)]
     Store(#[from] StoreDown),
     /// The tool's connector cannot be read just now; nothing runs.
-    #[error("the tool's connector cannot be read just now")]
+    #[error("the tool's connector cannot be read at the moment")]
     ToolUnavailable,
 }
 

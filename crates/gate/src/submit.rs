@@ -129,7 +129,7 @@ impl Gate {
             return Err(SubmitError::invalid("args", sentence));
         }
         if sent.call.facts.mode == Mode::Gateway && sent.edge.is_some() {
-            let sentence = "only proxy mode takes `connector_type` and `tool_digest`";
+            let sentence = "`connector_type` and `tool_digest` are accepted only in proxy mode";
             return Err(SubmitError::invalid("connector_type", sentence));
         }
         Ok(args)

@@ -53,7 +53,7 @@ pub enum CancelError {
     #[error("the API key is missing, wrong, revoked or expired")]
     Unauthenticated,
     /// The member's role does not let them.
-    #[error("this needs another role in the org")]
+    #[error("your role in the org does not allow this")]
     RoleRequired,
     /// There is no such action, or it is another agent's.
     #[error("there is no such action")]
@@ -62,7 +62,7 @@ pub enum CancelError {
     #[error("{0}")]
     Conflict(&'static str),
     /// The idempotency key names a different request.
-    #[error("this `Idempotency-Key` was used within 24 hours for a different request")]
+    #[error("this `Idempotency-Key` was used within the last 24 hours for a different request")]
     DifferentRequest,
     /// The record cannot be reached.
     #[error(transparent)]
@@ -135,7 +135,7 @@ impl Cancel {
             State::PendingApproval => Ok(action),
             State::Executing => Err(CancelError::Conflict("The action is already executing.")),
             State::Witnessing => {
-                Err(CancelError::Conflict("The call has run, and what it did is being witnessed."))
+                Err(CancelError::Conflict("The call has run, and its effects are being witnessed."))
             }
             State::Sealed | State::Cancelled => {
                 Err(CancelError::Conflict("The action has already finished."))

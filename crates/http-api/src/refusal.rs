@@ -287,7 +287,7 @@ impl IntoApiError for SignInError {
         let sentence = self.to_string();
         match self {
             SignInError::Unauthenticated => ApiError::unauthenticated(
-                "the link or the code is not right, or was asked for in another browser",
+                "the link or the code is wrong, or was requested in another browser",
             ),
             SignInError::Expired => ApiError::new(sign_in::CHALLENGE_EXPIRED, sentence),
             SignInError::TooMany(left) => {

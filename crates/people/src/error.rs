@@ -8,13 +8,13 @@ use ledger::StoreDown;
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The link, the code or the browser is wrong; nobody is told which.
-    #[error("the link or the code is not right, or was asked for in another browser")]
+    #[error("the link or the code is wrong, or was requested in another browser")]
     Unauthenticated,
     /// The challenge was used, is too old, or had its tries.
-    #[error("the link and the code mean nothing any more; ask for new ones")]
+    #[error("the link and the code are no longer valid; request new ones")]
     Expired,
     /// Too many asked, for this address or from this network.
-    #[error("too many sign-ins were asked for; try again in {} s", .0.as_secs())]
+    #[error("too many sign-ins were requested; try again in {} s", .0.as_secs())]
     TooMany(Duration),
     /// People could not be read or written.
     #[error(transparent)]

@@ -111,10 +111,10 @@ impl Letter {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
     /// It may be taken later: nobody answered, or the answer was of those that pass.
-    #[error("the mail could not be handed on now: {0}")]
+    #[error("the mail could not be sent at the moment: {0}")]
     TryAgain(String),
     /// It will never be taken as it is.
-    #[error("the mail was refused: {0}")]
+    #[error("the mail was rejected: {0}")]
     Refused(String),
 }
 

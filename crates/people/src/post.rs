@@ -68,8 +68,9 @@ impl Leaving {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
         let (tries, why) = &*in_vain;
-        trouble
-            .or_else(|| (*tries >= MANY).then(|| format!("{tries} tries in vain, the last: {why}")))
+        trouble.or_else(|| {
+            (*tries >= MANY).then(|| format!("{tries} attempts failed, the last one with: {why}"))
+        })
     }
 
     fn taken(&self) {
@@ -215,13 +216,15 @@ impl Post {
                 self.leaving.not_taken(&why);
                 self.leaving.suspect.store(true, Relaxed);
                 let wait = self.wait(job.attempt);
-                tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail has to wait");
+                tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail could not be \
+                                                                            sent and will be \
+                                                                            retried");
                 self.queue.put_off(job, wait).await.map(drop)
             }
             Err(MailError::Refused(why)) => {
                 self.leaving.refused.fetch_add(1, Relaxed);
                 self.leaving.not_taken(&why);
-                tracing::error!(job = %job.id, %why, "a mail was refused for good");
+                tracing::error!(job = %job.id, %why, "a mail was permanently rejected");
                 self.queue.finish(job).await.map(drop)
             }
         }
@@ -302,7 +305,7 @@ mod tests {
         leaving.not_taken("554");
         // A server that lets us in and takes nothing is no better than one that does not.
         leaving.found(None);
-        assert_eq!(leaving.trouble().as_deref(), Some("5 tries in vain, the last: 554"));
+        assert_eq!(leaving.trouble().as_deref(), Some("5 attempts failed, the last one with: 554"));
         leaving.taken();
         assert_eq!((leaving.trouble(), leaving.sent.load(Relaxed)), (None, 1));
     }

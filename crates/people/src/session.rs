@@ -28,7 +28,7 @@ impl People {
             // What is not noted ends the session sooner, and turns nobody away now.
             if let Err(error) = self.parts.store.touch(session.id).await {
                 let error = causes(&error);
-                tracing::warn!(session = %session.id, error, "that a session is used was not noted");
+                tracing::warn!(session = %session.id, error, "the last use of a session could not be recorded");
             }
             if let Some(chosen) = session.chosen {
                 self.note_use(chosen.org, session.user).await;
@@ -41,7 +41,7 @@ impl People {
     /// it cannot be noted.
     pub(crate) async fn note_use(&self, org: OrgId, user: UserId) {
         if let Err(error) = self.parts.store.note_use(org, user).await {
-            tracing::warn!(%org, %user, error = causes(&error), "that somebody is in an org was not noted");
+            tracing::warn!(%org, %user, error = causes(&error), "the activity of a member in an org could not be recorded");
         }
     }
 

@@ -77,7 +77,7 @@ async fn a_call_in_a_mode_that_is_not_its_agents_is_refused_and_sealed() {
     assert_eq!(refused.decision.code, Some(DecisionCode::PolicyDenied));
     assert_eq!(refused.decision.source, DecisionSource::Builtin);
     let told = refused.decision.message.as_deref();
-    assert_eq!(told, Some("This agent's calls are not to be run in this mode."));
+    assert_eq!(told, Some("This agent may not run calls in this mode."));
     assert_eq!((refused.status, house.refund.runs()), (Status::Denied, 0));
     assert_eq!(body(&house, &refused)["action"]["decision"]["source"], "builtin");
     let authorized = house.submit(house.edge_call()).await.unwrap();
