@@ -24,7 +24,7 @@ async fn a_revoked_key_signs_no_more_and_its_deeds_are_told_to_be_invalid() {
     let refused = house.verbs.output(&words).await;
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("activate another first"), "{said}");
+    assert!(said.contains("activate another key first"), "{said}");
     let file = format!("{}.pem", name());
     house.verbs.run(&["keys", "new", "--out", &file]).await;
     add_keys(&house, &std::fs::read_to_string(house.folder().join(file)).unwrap());

@@ -28,7 +28,7 @@ async fn an_operator_sets_for_how_long_payloads_are_kept() {
     assert!(set("3651").await.1.contains("1..=3650"), "the range is said");
     let (code, said) = set("30").await;
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("run like this already"), "{said}");
+    assert!(said.contains("the org already has these settings"), "{said}");
     assert_eq!(house.control.count(kept).await, 30);
 }
 

@@ -30,11 +30,11 @@ pub enum ActError {
     },
     /// Whoever asks may not do this, or no longer.
     #[error(
-        "this needs the operator, a member whose role allows it, or a valid org key with the `admin` scope"
+        "this requires the operator, a member whose role allows it, or a valid org key with the `admin` scope"
     )]
     NotAllowed,
     /// Whoever asks is in the org, and their role does not let them do this.
-    #[error("this needs another role in the org")]
+    #[error("your role in the org does not allow this")]
     RoleRequired,
     /// The change could not be made durable, or nobody knows whether it is.
     #[error(transparent)]

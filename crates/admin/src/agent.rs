@@ -160,7 +160,7 @@ impl OrgChange<'_> {
         let modes = edit.modes.as_deref().map(input::modes).transpose()?;
         let expected_revision = edit.expected_revision;
         if (AgentEdit { expected_revision, ..AgentEdit::default() }) == edit {
-            let expected = "this or another part of the agent, at least one of them";
+            let expected = "this field or another field of the agent; at least one is required";
             return Err(ActError::bad_input("name", expected).into());
         }
         if let Some(name) = &name {
@@ -173,11 +173,11 @@ impl OrgChange<'_> {
         let changed = self.turn(needs, None, move |at, record| {
             let before = live(at, id)?;
             if edit.expected_revision.is_not(&before.revision) {
-                let sentence = "the agent has another revision by now";
+                let sentence = "`expected_revision` is not the current revision of the agent";
                 return Err(ActError::Stale { param: "expected_revision", sentence });
             }
             if before.system {
-                return Err(ActError::Conflict("the service's own agent stays as it is"));
+                return Err(ActError::Conflict("the service's own agent cannot be changed"));
             }
             stands_for((owner.named(), expires_at.named()), at)?;
             let after = Agent {
@@ -228,7 +228,7 @@ fn stands_for(
         return Err(ActError::bad_input("owner", "the id of a member of the org"));
     }
     if expires_at.is_some_and(|end| end <= at.now()) {
-        return Err(ActError::bad_input("expires_at", "a moment that lies ahead"));
+        return Err(ActError::bad_input("expires_at", "a time in the future"));
     }
     Ok(())
 }
@@ -253,8 +253,8 @@ pub(crate) fn held_alone(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError>
     let agent = live(at, id)?;
     if agent.system {
         return Err(ActError::Conflict(
-            "this is the service's own agent, which is not held by itself; a Stop of the whole org \
-             stops it too",
+            "the service's own agent cannot be stopped or suspended individually; a Stop of the \
+             whole org stops it too",
         ));
     }
     Ok(agent)

@@ -47,7 +47,7 @@ impl KeyMode {
 /// A text that is not an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected `svc_live_` or `svc_test_`, a key id of 26 characters, `_`, and 49 letters and digits that fit together"
+    "expected an API key: `svc_live_` or `svc_test_`, a key id of 26 characters, `_`, and 49 letters and digits with a matching checksum"
 )]
 pub struct KeyTextError;
 

@@ -46,7 +46,7 @@ impl OrgChange<'_> {
                 return Ok(archived);
             }
         }
-        Err(ActError::Conflict("keys of the agent are being made; ask again").into())
+        Err(ActError::Conflict("keys of the agent are being created; try again").into())
     }
 }
 

@@ -35,10 +35,10 @@ use crate::{
 
 /// What a moved connector lacks.
 const AGAIN: &str = "the connector's credential again: the config names another server, user or \
-    certificate, and a credential is given to nobody but whom it was set for";
+    certificate, and a credential is only sent to the server that it was set for";
 /// What a credential by itself lacks.
-const WITH_CONFIG: &str = "a `config` beside it; `PUT /v1/connectors/{id}/credential` sets a credential by \
-    itself";
+const WITH_CONFIG: &str = "`config` in the same request; to set only a credential, use `PUT \
+    /v1/connectors/{id}/credential`";
 
 /// The most connectors that an org has at a time.
 const MAX_CONNECTORS: usize = 100;
@@ -274,7 +274,7 @@ impl OrgChange<'_> {
             if at.connectors().filter(|other| other.archived_at.is_none()).count() >= MAX_CONNECTORS
             {
                 return Err(ChangeError::LimitReached(
-                    "the org has 100 connectors; archive one first",
+                    "the org has 100 connectors, the maximum; archive one first",
                 ));
             }
             let connector = Connector {
@@ -299,7 +299,7 @@ impl OrgChange<'_> {
         let title = edit.title.as_deref().map(title).transpose()?;
         let before = self.stored(id).await?;
         if edit.expected_revision.is_not(&before.revision) {
-            let sentence = "the connector has another revision by now";
+            let sentence = "`expected_revision` is not the current revision of the connector";
             return Err(ActError::Stale { param: "expected_revision", sentence }.into());
         }
         let titled = move |connector: &mut Connector| {
@@ -374,7 +374,9 @@ impl OrgChange<'_> {
         let revised = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;
             if before.revision != checked {
-                return Err(ActError::Conflict("the connector was changed meanwhile"));
+                return Err(ActError::Conflict(
+                    "the connector was changed in the meantime; try again",
+                ));
             }
             let mut after = before.clone();
             edit(&mut after, at.now());
@@ -412,7 +414,9 @@ fn connector_name(text: &str) -> Result<ConnectorName, ActError> {
     let name: Option<ConnectorName> = text.parse().ok();
     name.filter(|name| !name.is_reserved()).ok_or_else(|| {
         let reserved = ConnectorName::RESERVED.join("`, `");
-        let expected = format!("2 to 32 characters of `a-z0-9-`, none of `{reserved}`");
+        let expected = format!(
+            "2 to 32 characters of `a-z0-9-`, and not one of the reserved names `{reserved}`"
+        );
         ActError::bad_input("name", expected)
     })
 }

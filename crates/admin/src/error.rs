@@ -28,22 +28,22 @@ pub enum ChangeError {
         left: Duration,
     },
     /// What owners alone may give.
-    #[error("`{0}`: only an owner may give this")]
+    #[error("`{0}`: only an owner may grant this")]
     OwnersGive(&'static str),
     /// Org keys are made and revoked by people only.
-    #[error("an API key may not make or revoke org keys")]
+    #[error("an API key may not create or revoke org keys")]
     PersonRequired,
     /// The person is in the org.
-    #[error("this person is a member already")]
+    #[error("this person is already a member")]
     AlreadyMember,
     /// The org would be nobody's.
-    #[error("an org always has an owner; make somebody else one first")]
+    #[error("an org must have an owner; make another member an owner first")]
     LastOwner,
     /// Members do not change what they themselves may do.
-    #[error("nobody may change their own role or right; ask another owner")]
+    #[error("members may not change their own role or permission; ask another owner")]
     SelfChange,
     /// The invitation is somebody else's, or means nothing any more; nobody is told which.
-    #[error("the invitation is not for this person, was taken back, or is too old")]
+    #[error("the invitation is for another person, was revoked, or has expired")]
     InviteGone,
     /// What must be known first could not be read.
     #[error(transparent)]
@@ -57,25 +57,25 @@ pub enum PolicyError {
     #[error(transparent)]
     Change(#[from] ChangeError),
     /// The document cannot decide, or must not; the findings say where.
-    #[error("the policy document cannot be used")]
+    #[error("the policy document is not valid")]
     Invalid(#[source] policy::DocumentError),
     /// The tests of the policy cannot be read; the findings say where.
-    #[error("the file of tests cannot be used")]
+    #[error("the file of tests is not valid")]
     BadTests(#[source] policy::DocumentError),
     /// The policy's own tests fail under the version; these did.
     #[error("{} of the policy's tests fail under this version", .0.len())]
     TestsFailed(Vec<policy::CaseResult>),
     /// Whoever proposed an activation is not the second person for it.
-    #[error("another person than the one who proposed the activation confirms it")]
+    #[error("the person who proposed the activation cannot confirm it; another person must")]
     OwnProposal,
     /// A version of the policy is active.
     #[error("a version of the policy is active; activate another policy first")]
     Active,
     /// Nobody waits for the outcome any more.
-    #[error("the work was stopped, since nobody waits for its outcome")]
+    #[error("the work was stopped because the client no longer waits for its result")]
     Stopped,
     /// The org has as many policies as it may have.
-    #[error("the org has {0} policies, the most there may be; archive one first")]
+    #[error("the org has {0} policies, the maximum; archive one first")]
     LimitReached(usize),
 }
 
@@ -101,7 +101,7 @@ pub enum ConnectorError {
     #[error(transparent)]
     Unfit(#[from] UnfitError),
     /// Its type of governed system keeps no change log that could be read.
-    #[error("a connector of the type `{0}` has no change log that could be read")]
+    #[error("a connector of the type `{0}` has no change log to read")]
     NoChangeLog(String),
     /// The governed system is not prepared for its change log to be read; one sentence for each thing
     /// that is missing.
@@ -131,13 +131,13 @@ pub enum UnfitError {
     #[error("there is no connector type `{0}`")]
     UnknownKind(String),
     /// The config or the credential is wrong; one sentence for each fault.
-    #[error("the connector's config cannot be used: {}", .0.join("; "))]
+    #[error("the connector's config is not valid: {}", .0.join("; "))]
     Config(Vec<String>),
     /// The egress rules forbid the address.
-    #[error("the connector's address is refused: {0}")]
+    #[error("the connector's address is not allowed: {0}")]
     Egress(String),
     /// The governed system could not be asked.
-    #[error("the governed system could not be asked: {0}")]
+    #[error("the governed system could not be queried: {0}")]
     Unreachable(String),
 }
 
@@ -156,22 +156,22 @@ pub enum AuthenticateError {
 #[derive(Debug, thiserror::Error)]
 pub enum SealKeyError {
     /// The registered keys do not make a set that a verifier would trust.
-    #[error("the registered seal keys cannot be used")]
+    #[error("the registered seal keys are not valid")]
     BadSet(#[from] deed::KeySetError),
     /// No registered key has this id.
-    #[error("no seal key `{0}` is registered; `chancery keys list` shows those that are")]
+    #[error("no seal key `{0}` is registered; `chancery keys list` shows the registered keys")]
     Unknown(deed::Thumbprint),
     /// The key counts no more.
-    #[error("the seal key `{0}` counts no more")]
+    #[error("the seal key `{0}` is no longer valid")]
     Ended(deed::Thumbprint),
     /// Nothing could be sealed without the key.
     #[error(
-        "`{0}` would be the last key of its purpose that is loaded and counts then; activate \
-         another first"
+        "`{0}` would be the last loaded and valid key of its purpose at that time; activate \
+         another key first"
     )]
     Last(deed::Thumbprint),
     /// Not every instance would know in time.
-    #[error("expected a time of retirement at or after `{earliest}`, got `{got}`")]
+    #[error("expected a retirement time at or after `{earliest}`, got `{got}`")]
     TooSoon {
         /// The earliest that is accepted.
         earliest: model::Timestamp,
@@ -182,6 +182,8 @@ pub enum SealKeyError {
     #[error(transparent)]
     Store(#[from] StoreDown),
     /// The deed about the act could not be sealed; the act itself stands.
-    #[error("the key set is changed, and the deed about it is not sealed; ask again for the same")]
+    #[error(
+        "the key set was changed, but the deed about it was not sealed; send the same request again"
+    )]
     NotSealed(#[source] ChangeError),
 }

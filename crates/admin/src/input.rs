@@ -112,8 +112,8 @@ pub(crate) fn expiry(
     };
     if end <= now || too_late {
         let expected = match holder {
-            Holder::Agent(_) => "a moment that lies ahead",
-            Holder::Org => "a moment that lies ahead, by a year at most",
+            Holder::Agent(_) => "a time in the future",
+            Holder::Org => "a time in the future, at most one year from now",
         };
         return Err(ActError::bad_input("expires_at", expected));
     }
@@ -134,12 +134,12 @@ fn is_word(text: &str, fits: fn(u8) -> bool) -> bool {
         && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
 }
 
-const AGENT_NAME: &str = "1 to 64 characters of `a-z0-9_-`, the first one `a-z0-9`";
-const TITLE: &str = "1 to 80 characters that are seen (no control, direction or invisible character), \
-                     no space at either end";
-const LABELS: &str = "at most 32 labels, each a name of 1 to 64 characters of `a-z0-9_.-` (the \
-                      first one `a-z0-9`) and a value of at most 256 characters that are seen (no \
-                      control, direction or invisible character)";
+const AGENT_NAME: &str = "1 to 64 characters of `a-z0-9_-`, the first one of `a-z0-9`";
+const TITLE: &str = "1 to 80 visible characters (no control, direction or invisible characters) \
+    without a space at the beginning or the end";
+const LABELS: &str = "at most 32 labels, each with a name of 1 to 64 characters of `a-z0-9_.-` \
+    (the first one of `a-z0-9`) and a value of at most 256 visible characters (no control, \
+    direction or invisible characters)";
 
 #[cfg(test)]
 mod tests;

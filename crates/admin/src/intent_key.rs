@@ -15,7 +15,7 @@ use crate::{ChangeError, OrgChange, OrgView, agent};
 
 /// The most keys of one agent whose time is not over.
 pub const MAX_INTENT_KEYS: usize = 4;
-const FULL: &str = "the agent has 4 intent keys, the most there may be";
+const FULL: &str = "the agent has 4 intent keys, the maximum";
 /// The most keys of one agent that are shown; of more, the oldest whose time is over is not. Its
 /// deeds stay.
 const KEPT: usize = 32;
@@ -63,14 +63,17 @@ impl OrgChange<'_> {
         self.turn(needed(agent), None, move |at, record| {
             let holder = agent::live(at, agent)?;
             if holder.system {
-                return Err(ActError::Conflict("this agent has no keys").into());
+                return Err(ActError::Conflict("the service's own agent cannot have keys").into());
             }
             proved(agent, &public, &new.proof)?;
             let key = IntentKey { created_at: at.now(), ..key.clone() };
             fits_time(&key, at.now())?;
             let before = known(at, agent);
             if before.keys.iter().any(|known| known.kid == key.kid) {
-                return Err(ActError::Conflict("the agent has, or had, this intent key").into());
+                return Err(ActError::Conflict(
+                    "this intent key is or was already registered for the agent",
+                )
+                .into());
             }
             let live = before.keys.iter().filter(|known| known.is_live(at.now()));
             if live.count() >= MAX_INTENT_KEYS {
@@ -117,13 +120,13 @@ fn fits_time(key: &IntentKey, now: Timestamp) -> Result<(), ActError> {
     if key.not_after.is_none_or(|end| begins < end) {
         return Ok(());
     }
-    Err(ActError::bad_input("not_after", "a moment in the future, behind `not_before`"))
+    Err(ActError::bad_input("not_after", "a time in the future that is later than `not_before`"))
 }
 
 fn public_key(text: &str) -> Result<PublicKey, ActError> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     PublicKey::from_bytes(&bytes).map_err(|_| {
-        let expected = "the 32 bytes of an Ed25519 public key that is not weak, in base64url";
+        let expected = "the 32 bytes of an Ed25519 public key in base64url; weak keys are rejected";
         ActError::bad_input("public_key", expected)
     })
 }

@@ -282,7 +282,7 @@ fn only_owners_give(
 }
 
 fn not_pending() -> ChangeError {
-    ActError::Conflict("the invitation is not pending any more").into()
+    ActError::Conflict("the invitation is no longer pending").into()
 }
 
 /// Adds an invitation in its new form.
@@ -305,4 +305,4 @@ pub(crate) fn changed(
     Changed { object: after, deed }
 }
 
-const ASKED: &str = "this person is asked already; the mail may be sent again";
+const ASKED: &str = "this person is already invited; you can send the mail again";

@@ -83,7 +83,7 @@ fn has_room<'i>(
     let open = known.iter().filter(|invite| invite.is_open(now)).count();
     if open.saturating_add(unread) >= MOST_OPEN {
         return Err(ChangeError::LimitReached(
-            "200 invitations of the org are pending, the most there may be; revoke some first",
+            "the org has 200 pending invitations, the maximum; revoke some first",
         ));
     }
     let begins = now.before(WINDOW);
@@ -94,7 +94,7 @@ fn has_room<'i>(
     let Some(over) = count.checked_sub(MOST_ASKED) else { return Ok(()) };
     // One is free again once so many of the oldest lie outside the hour.
     let first = lately.get(over).copied().unwrap_or(now);
-    let sentence = "an org asks at most 60 people an hour to join";
+    let sentence = "an org can send at most 60 invitations an hour";
     Err(ChangeError::TooOften { sentence, left: (first + WINDOW).since(now) })
 }
 

@@ -234,7 +234,7 @@ impl OrgChange<'_> {
                 return Ok(made);
             }
         }
-        Err(ActError::Conflict("other keys are being made beside this one; ask again").into())
+        Err(ActError::Conflict("other keys are being created at the same time; try again").into())
     }
 
     async fn keys_made(&self, holder: Holder) -> Result<u32, ChangeError> {

@@ -85,7 +85,7 @@ impl OrgOwn<'_> {
     ) -> Result<Changed<Member>, ChangeError> {
         let MemberEdit { role, can_approve, expected_revision } = edit;
         if (role, can_approve) == (None, None) {
-            let expected = "this, or `can_approve`, at least one of them";
+            let expected = "this field, `can_approve`, or both";
             return Err(ActError::bad_input("role", expected).into());
         }
         for _ in 0..TRIES {
@@ -223,7 +223,7 @@ impl Beside {
 }
 
 fn invited_beside() -> ChangeError {
-    ActError::Conflict("invitations are being made beside this; ask again").into()
+    ActError::Conflict("other invitations are being created at the same time; try again").into()
 }
 
 /// What is recorded of a session that an owner ended.
@@ -250,7 +250,9 @@ fn live(at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
 fn expect(expected: Expected<u32>, at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
     let member = live(at, id)?;
     if expected.is_not(&member.revision) {
-        return Err(ActError::Conflict("the member has another revision by now"));
+        return Err(ActError::Conflict(
+            "`expected_revision` is not the current revision of the member",
+        ));
     }
     Ok(member)
 }

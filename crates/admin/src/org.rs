@@ -99,7 +99,7 @@ impl Request for Founding {
 
     fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
         if at.org().is_some() {
-            return (Entry::nothing(), Err(ActError::Conflict("the org exists")));
+            return (Entry::nothing(), Err(ActError::Conflict("the org already exists")));
         }
         let mut record = Record::new(By::Operator, None, mint);
         let org = found(&mut record, at.org_id(), &self.name, &self.time_zone);

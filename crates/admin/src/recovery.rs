@@ -23,7 +23,7 @@ impl OrgChange<'_> {
             let base = at.base().ok_or(ActError::NotFound("org"))?;
             let chain = &base.head.chain;
             if *chain.log() != known.log {
-                return Err(ActError::Conflict("the org has another log by now"));
+                return Err(ActError::Conflict("the org already has another log"));
             }
             let stands = TreeHead { size: chain.size(), root: chain.root() };
             Ok(log_recovered(record, &Recovered::of(&stands, &known)))

@@ -101,12 +101,12 @@ impl OrgOwn<'_> {
         let changed = self.turn(settings_of(self.change.org), move |at, record| {
             let before = OrgAsRun::of(at)?;
             if edit.expected_revision.is_not(&before.revision) {
-                let sentence = "the org has another revision by now";
+                let sentence = "`expected_revision` is not the current revision of the org";
                 return Err(ActError::Stale { param: "expected_revision", sentence }.into());
             }
             let after = edited(&edit, &before);
             if after == before {
-                return Err(ActError::Conflict("the org is run like this already").into());
+                return Err(ActError::Conflict("the org already has these settings").into());
             }
             Ok(changed(record, before, after))
         });
@@ -137,7 +137,7 @@ impl OrgOwn<'_> {
 fn read(edit: OrgEdit) -> Result<OrgEdit, ActError> {
     let expected_revision = edit.expected_revision;
     if edit == (OrgEdit { expected_revision, ..OrgEdit::default() }) {
-        let expected = "this or another setting of the org, at least one of them";
+        let expected = "this field or another setting of the org; at least one is required";
         return Err(ActError::bad_input("name", expected));
     }
     if edit.retention_days.is_some_and(|days| !DAYS.contains(&days)) {

@@ -89,7 +89,7 @@ impl OrgChange<'_> {
                 return Err(ActError::Conflict("the agent is already suspended"));
             }
             if until.is_some_and(|until| until <= at.now()) {
-                return Err(ActError::bad_input("until", "a moment that is still to come"));
+                return Err(ActError::bad_input("until", "a time in the future"));
             }
             let suspension = Suspension {
                 suspended_at: at.now(),
@@ -115,7 +115,7 @@ impl OrgChange<'_> {
             let before = agent::live(at, id)?;
             if !before.suspension.as_ref().is_some_and(|held| held.holds(at.now())) {
                 return Err(ActError::Conflict(if before.has_expired(at.now()) {
-                    "the agent's time is over; give it another `expires_at` instead"
+                    "the agent has expired; set a later `expires_at`, or none, instead"
                 } else {
                     "the agent is not suspended"
                 }));

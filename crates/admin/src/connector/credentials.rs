@@ -83,7 +83,9 @@ impl OrgChange<'_> {
         let moved = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;
             if before.credential != was {
-                return Err(ActError::Conflict("the credential was changed meanwhile"));
+                return Err(ActError::Conflict(
+                    "the credential was changed in the meantime; try again",
+                ));
             }
             // The revision stays: whoever uses the credential has the same one as before.
             let after = Connector { credential: sealed.clone(), ..before.clone() };
@@ -124,7 +126,7 @@ impl OrgChange<'_> {
 
 fn no_such_kind(kinds: &[CredentialKind]) -> ActError {
     let kinds: Vec<_> = kinds.iter().map(|known| format!("`{}`", known.kind)).collect();
-    ActError::bad_input("credential", format!("a `kind` among {}", kinds.join(", ")))
+    ActError::bad_input("credential", format!("one of these in `kind`: {}", kinds.join(", ")))
 }
 
 /// Whether the fields are those of the kind.
@@ -136,7 +138,7 @@ fn fields_fit(kind: &CredentialKind, credential: &Credential) -> Result<(), ActE
         return Ok(());
     }
     let field = |field: &super::CredentialField| {
-        let aside = if field.required { "" } else { " (may be left out)" };
+        let aside = if field.required { "" } else { " (optional)" };
         format!("`{}`{aside}", field.name)
     };
     let fields: Vec<_> = kind.fields.iter().map(field).collect();

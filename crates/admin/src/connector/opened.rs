@@ -91,7 +91,9 @@ impl OrgChange<'_> {
         let id = before.id;
         let made = self.turn(Needs::default(), None, move |at, record| {
             if super::loaded(at, id)? != &before {
-                return Err(ActError::Conflict("the connector was changed meanwhile"));
+                return Err(ActError::Conflict(
+                    "the connector was changed in the meantime; try again",
+                ));
             }
             Ok(changed(record, EventType::ConnectorUpdated, Some(&before), bound.clone()))
         });

@@ -12,9 +12,9 @@ use model::{ConnectorId, EventType};
 use super::{KnownTools, changed, loaded, tools};
 use crate::{ConnectorError, OrgChange};
 
-const LOG_IS_READ: &str = "the connector's change log is read; disable its witness first";
-const SLOT_STANDS: &str = "the slot of the connector's change log is being removed; try again in a few \
-    seconds, or remove the credential first where its database is gone";
+const LOG_IS_READ: &str = "the service reads the connector's change log; disable its witness first";
+const SLOT_STANDS: &str = "the replication slot of the connector's change log is being removed; \
+    try again in a few seconds, or remove the credential first if its database no longer exists";
 
 impl OrgChange<'_> {
     /// Lets a connector run calls again, and accepts its tools as the governed system gives them now.

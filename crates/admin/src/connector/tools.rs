@@ -38,7 +38,9 @@ impl OrgChange<'_> {
         let noted = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;
             if before.revision != checked {
-                return Err(ActError::Conflict("the connector was changed meanwhile"));
+                return Err(ActError::Conflict(
+                    "the connector was changed in the meantime; try again",
+                ));
             }
             let mut after = before.clone();
             note(&mut after, &found, false);
@@ -64,11 +66,11 @@ impl OrgChange<'_> {
             if digest_of(known) != Some(digest) {
                 return Err(ActError::bad_input(
                     "digest",
-                    "the digest that the tool was found with",
+                    "the digest with which the tool was last found",
                 ));
             }
             if accepted.and_then(digest_of) == Some(digest) {
-                return Err(ActError::Conflict("the tool is pinned with this digest already"));
+                return Err(ActError::Conflict("the tool is already pinned with this digest"));
             }
             let mut after = before.clone();
             after.tools.insert(tool.clone(), known.clone());
@@ -182,12 +184,14 @@ fn edited(before: Option<ToolSettings>, edit: ToolEdit) -> ToolSettings {
 fn stricter(settings: ToolSettings, defined: ToolSettings) -> Result<(), ActError> {
     if settings.side_effect.is_some() && settings.side_effect < defined.side_effect {
         let least = defined.side_effect.map_or("read", SideEffect::as_str);
-        let expected = format!("no less than `{least}`, which the tool's definition says");
+        let expected =
+            format!("`{least}` or higher, because the tool's definition states `{least}`");
         return Err(ActError::bad_input("side_effect", expected));
     }
     if settings.required_level.is_some() && settings.required_level < defined.required_level {
         let least = defined.required_level.map_or("L0", Level::as_str);
-        let expected = format!("no less than `{least}`, which the tool's definition asks for");
+        let expected =
+            format!("`{least}` or higher, because the tool's definition requires `{least}`");
         return Err(ActError::bad_input("required_level", expected));
     }
     Ok(())

@@ -143,7 +143,9 @@ impl OrgChange<'_> {
         let enabled = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
             if before.revision != looked_at.revision {
-                return Err(ActError::Conflict("the connector was changed meanwhile"));
+                return Err(ActError::Conflict(
+                    "the connector was changed in the meantime; try again",
+                ));
             }
             let after = wishing(before, Some(coverage.wish(at.now())));
             Ok(changed(record, EventType::ConnectorWitnessEnabled, Some(before), after))
@@ -161,7 +163,9 @@ impl OrgChange<'_> {
         let disabled = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
             if before.witness.is_none() {
-                return Err(ActError::Conflict("the connector's change log is not read"));
+                return Err(ActError::Conflict(
+                    "the service does not read the connector's change log",
+                ));
             }
             let event = EventType::ConnectorWitnessDisabled;
             Ok::<_, ActError>(changed(record, event, Some(before), wishing(before, None)))
@@ -185,7 +189,7 @@ impl OrgChange<'_> {
         let broken = standing.filter(|it| it.broken.is_some_and(|why| why != LogGap::DecoderOff));
         let Some(LogStanding { stretch, .. }) = broken.filter(|_| looked_at.witness.is_some())
         else {
-            return Err(ActError::Conflict("no slot of the connector is broken").into());
+            return Err(ActError::Conflict("no replication slot of the connector is broken").into());
         };
         // What its tables lack was accepted when it was enabled.
         let obstacles = self.coverage_of(&looked_at, &[]).await?.obstacles(Gaps::Accepted);
@@ -195,10 +199,12 @@ impl OrgChange<'_> {
         let recreated = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
             let Some(wish) = &before.witness else {
-                return Err(ActError::Conflict("the connector's change log is not read"));
+                return Err(ActError::Conflict(
+                    "the service does not read the connector's change log",
+                ));
             };
             if wish.anew_behind == Some(stretch) {
-                return Err(ActError::Conflict("a new slot is being made"));
+                return Err(ActError::Conflict("a new replication slot is being created"));
             }
             let wish = WitnessWish { anew_behind: Some(stretch), ..wish.clone() };
             let after = wishing(before, Some(wish));

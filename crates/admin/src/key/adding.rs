@@ -57,8 +57,8 @@ impl Adding<'_> {
             _ => at.key(**id).is_some_and(|key| key.is_valid(at.now())),
         };
         let (most, sentence) = match key.holder {
-            Holder::Agent(_) => (MOST_OF_AGENT, "the agent has 8 keys, the most there may be"),
-            Holder::Org => (MOST_OF_ORG, "the org has 32 keys of its own, the most there may be"),
+            Holder::Agent(_) => (MOST_OF_AGENT, "the agent has 8 keys, the maximum"),
+            Holder::Org => (MOST_OF_ORG, "the org has 32 keys of its own, the maximum"),
         };
         if self.ids.iter().filter(stays).count() >= most {
             return Err(ChangeError::LimitReached(sentence));
@@ -83,7 +83,7 @@ fn counted(holder: Holder, at: &Snapshot, by: By) -> Result<u32, ChangeError> {
         Holder::Agent(agent) => {
             let agent = agent::live(at, agent)?;
             if agent.system {
-                return Err(ActError::Conflict("this agent has no keys").into());
+                return Err(ActError::Conflict("the service's own agent cannot have keys").into());
             }
             Ok(agent.keys_made)
         }
@@ -120,11 +120,12 @@ fn ended<'a>(
     let is_meant = |key: &&ApiKey| key.holder == by.holder;
     let before = at.key(id).filter(is_meant).ok_or(ActError::NotFound("API key"))?;
     if !before.is_valid(at.now()) {
-        return Err(ActError::Conflict("the API key opens nothing any more").into());
+        return Err(ActError::Conflict("the API key is no longer valid").into());
     }
     // It may end soon by now, for that it was rolled: a key with its end would, too.
     if before.rolled_to.is_some() {
-        let why = "the API key was rolled before; roll the key that replaces it, or make another";
+        let why =
+            "the API key was already rolled; roll the key that replaces it, or create another key";
         return Err(ActError::Conflict(why).into());
     }
     let after = ApiKey { rolled_to: Some(by.id), ..before.clone() };

@@ -72,12 +72,12 @@ impl OrgChange<'_> {
         needs.proposals.extend(open);
         let activated = self.turn(needs, Some(reason), move |at, record| {
             if live(at, after.policy)?.revision != revision {
-                let sentence = "the policy or its tests changed meanwhile; ask again";
+                let sentence = "the policy or its tests changed in the meantime; try again";
                 return Err(ActError::Conflict(sentence).into());
             }
             let before = active(at, mode);
             if expected_active.is_not(&before.map(|active| active.version)) {
-                let sentence = "another version is active in this mode";
+                let sentence = "`expected_active` is not the version that is active in this mode";
                 return Err(ActError::Stale { param: "expected_active", sentence }.into());
             }
             if before == Some(&after) {

@@ -102,7 +102,7 @@ impl OrgView<'_> {
     ) -> Result<(Arc<Policy>, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
         let Some(text) = text else {
             let enforced = snapshot.policy(ledger::record::PolicyMode::Enforce);
-            let unreadable = ActError::Conflict("the enforced policy cannot be read");
+            let unreadable = ActError::Conflict("the enforced policy could not be read");
             let enforced = enforced.ok_or(ActError::NotFound("enforced policy"))?;
             let policy = enforced.policy.clone().ok_or(unreadable)?;
             let version = (enforced.active.policy, enforced.active.version);

@@ -73,7 +73,7 @@ impl OrgChange<'_> {
         let name = edit.name.as_deref().map(input::title).transpose()?;
         let description = edit.description.as_deref().map(input::description).transpose()?;
         if name.is_none() && description.is_none() {
-            let expected = "this or `description`, at least one of which changes";
+            let expected = "this field, `description`, or both, with at least one change";
             return Err(ActError::bad_input("name", expected).into());
         }
         let changed = self.turn(Needs::default(), None, move |at, record| {
@@ -148,5 +148,5 @@ pub(crate) fn changed(
 /// The refusal of a change that was asked for on another revision of the policy.
 pub(super) const ANOTHER_REVISION: ActError = ActError::Stale {
     param: "expected_revision",
-    sentence: "the policy has another revision by now",
+    sentence: "`expected_revision` is not the current revision of the policy",
 };

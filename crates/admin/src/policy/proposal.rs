@@ -19,7 +19,7 @@ use super::{
 use crate::{OrgChange, OrgView, PolicyError};
 
 pub(super) const WAITS: &str =
-    "an activation waits for a second person in this mode; confirm or reject it first";
+    "an activation in this mode is waiting for a second person; confirm or reject it first";
 
 /// A proposed activation, and how it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,10 +186,10 @@ fn waiting(id: ProposalId, at: &Snapshot) -> Result<&Proposal, ActError> {
     let proposal = at.proposal(id).ok_or(ActError::NotFound("proposed activation"))?;
     let sentence = match status(proposal, at) {
         ProposalStatus::PendingSecondPerson => return Ok(proposal),
-        ProposalStatus::Confirmed => "the activation was confirmed already",
-        ProposalStatus::Rejected => "the activation was rejected already",
+        ProposalStatus::Confirmed => "the activation was already confirmed",
+        ProposalStatus::Rejected => "the activation was already rejected",
         ProposalStatus::Expired => {
-            "nobody confirmed the activation within 24 hours; propose it again"
+            "the activation expired because nobody confirmed it within 24 hours; propose it again"
         }
         ProposalStatus::Stale => {
             "another version became active, or the policy changed, since this was proposed; propose it again"

@@ -139,11 +139,18 @@ impl OrgView<'_> {
             (Some(suite), _) => suite,
             (None, Some(of)) => {
                 let kept = self.admin.parts.store.policy_tests(self.org, of).await?;
-                let none = || ActError::bad_input("suite", "a file of tests; the policy has none");
+                let none = || {
+                    ActError::bad_input(
+                        "suite",
+                        "a file of tests, because the policy \
+                                                            has none",
+                    )
+                };
                 kept.ok_or_else(none)?.suite
             }
             (None, None) => {
-                let expected = "a file of tests, which a document that is no version has none of";
+                let expected =
+                    "a file of tests, because a document that is not a policy version has none";
                 return Err(ActError::bad_input("suite", expected).into());
             }
         };
@@ -183,7 +190,7 @@ impl From<EffortError> for PolicyError {
         match ended {
             EffortError::TooMuch => {
                 let expected =
-                    format!("tests that take at most {MOST_STEPS} steps together; these take more");
+                    format!("tests that take at most {MOST_STEPS} steps in total; these take more");
                 ActError::bad_input("suite", expected).into()
             }
             EffortError::Stopped => Self::Stopped,

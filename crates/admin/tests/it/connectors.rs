@@ -367,7 +367,9 @@ async fn a_tool_is_made_stricter_than_its_definition_and_never_laxer() {
     ];
     for edit in laxer {
         let refused = operator.update_tool(made.id, (name.clone(), edit)).await;
-        assert!(refused.unwrap_err().to_string().contains("no less than"));
+        assert!(
+            refused.unwrap_err().to_string().contains("or higher, because the tool's definition")
+        );
     }
     let back =
         ToolEdit { side_effect: Wish::Goes, required_level: Wish::Goes, hidden: Some(false) };
