@@ -154,7 +154,7 @@ fn charge<'p>(
         }
     };
     let (window_start, window_end) = bounds(budget.window, call.now, zone)
-        .ok_or_else(|| "the window lies outside the calendar".to_owned())?;
+        .ok_or_else(|| "the window is outside the calendar".to_owned())?;
     Ok(Charge {
         budget: budget.id.clone(),
         per: budget.per.iter().map(|per| (per.as_str().to_owned(), per.value(call))).collect(),

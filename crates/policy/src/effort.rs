@@ -38,10 +38,10 @@ struct Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EffortError {
     /// It takes more steps than there were.
-    #[error("it takes more steps than it may")]
+    #[error("it takes more steps than are allowed")]
     TooMuch,
     /// Nobody waits for it.
-    #[error("nobody waits for it any more")]
+    #[error("no client waits for it any longer")]
     Stopped,
 }
 

@@ -222,7 +222,7 @@ fn patterns(report: &mut Report<'_, '_>) {
         }
         if !tools.is_empty() && !tools.iter().any(|tool| glob.is_match(&tool.name)) {
             let near = hint(text, tools.iter().map(|tool| tool.name.as_str()));
-            let message = format!("`{glob}` covers none of the tools there are{near}");
+            let message = format!("`{glob}` covers none of the existing tools{near}");
             report.push(Code::UnknownTool, Severity::Warning, message);
         }
     }

@@ -375,7 +375,7 @@ rules:
             9:9: error bad_value: `rules[1].id`: expected 1 to 64 characters of `A-Za-z0-9_.-`
             10:12: error bad_pattern: `rules[1].match`: expected at least one pattern
             12:21: error bad_pattern: `rules[2].match`: expected characters of tool names, `A-Za-z0-9_./-`, and `*`
-            12:58: error bad_value: `rules[2].approval`: expected no `approval` beside this outcome; only `require_approval` takes one
+            12:58: error bad_value: `rules[2].approval`: expected no `approval` with this outcome; only `require_approval` accepts one
             12:67: error bad_value: `rules[2].approval.count`: expected a number of people from 1 to 5
             12:77: error bad_value: `rules[2].approval.from[0]`: expected `role:viewer`, `role:admin`, `role:owner` or `member:…`
             12:99: error bad_value: `rules[2].approval.expires_in`: expected a time from `1m` to `168h`, such as `1h30m`"#]],
@@ -406,11 +406,11 @@ rules:
       && arg.b > 2
 "#,
         expect![[r#"
-            5:65: error unknown_name: `rules[0].when`: `arg` is no name here (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
-            6:72: error unknown_name: `rules[1].when`: `arg` is no name here (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
-            7:72: error unknown_name: `rules[2].when`: `arg` is no name here (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
-            13:10: error unknown_name: `rules[3].when`: `arg` is no name here (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
-            19:10: error unknown_name: `rules[4].when`: `arg` is no name here (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`"#]],
+            5:65: error unknown_name: `rules[0].when`: `arg` is not a known name (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
+            6:72: error unknown_name: `rules[1].when`: `arg` is not a known name (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
+            7:72: error unknown_name: `rules[2].when`: `arg` is not a known name (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
+            13:10: error unknown_name: `rules[3].when`: `arg` is not a known name (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`
+            19:10: error unknown_name: `rules[4].when`: `arg` is not a known name (did you mean `args`?); expected `args`, `agent`, `call`, `now` or `constants`"#]],
     );
 }
 
@@ -431,15 +431,15 @@ fn parts_of_yaml_that_policies_leave_out_are_refused() {
     .map(|extra| refused(&format!("{ok}{extra}")))
     .into();
     expect![[r#"
-        3:20: error syntax: anchors are not part of a policy
-        3:26: error syntax: aliases are not part of a policy; a pattern that starts with `*` needs quotes
-        3:14: error syntax: merge keys are not part of a policy
-        3:23: error syntax: tags are not part of a policy; a text that starts with `!` needs quotes
-        3:1: error duplicate_key: the key `schema` is there already, at line 1
+        3:20: error syntax: anchors are not allowed in a policy
+        3:26: error syntax: aliases are not allowed in a policy; a pattern that starts with `*` needs quotes
+        3:14: error syntax: merge keys are not allowed in a policy
+        3:23: error syntax: tags are not allowed in a policy; a text that starts with `!` needs quotes
+        3:1: error duplicate_key: the key `schema` is already present at line 1
         3:1: error syntax: expected one document, found a second one
         3:17: error bad_value: expected an integer within ±(2^53−1)
         3:17: error bad_value: expected a finite number"#]].assert_eq(&told.join("\n"));
-    assert_eq!(refused(""), "1:1: error syntax: expected a policy, found an empty text");
+    assert_eq!(refused(""), "1:1: error syntax: expected a policy, found empty text");
     let deep = format!("constants: {}1{}", "[".repeat(40), "]".repeat(40));
     assert!(refused(&format!("{ok}{deep}")).contains("error"));
     assert!(refused(&"#".repeat((1 << 20) + 1)).contains("too_large"));

@@ -129,7 +129,7 @@ impl<'t> Builder<'t> {
                 event => root = Some(self.node(event, span, 0)?),
             }
         }
-        root.ok_or_else(|| finding(Span::default(), "expected a policy, found an empty text"))
+        root.ok_or_else(|| finding(Span::default(), "expected a policy, found empty text"))
     }
 
     fn next(&mut self) -> Result<(Event<'t>, Span), Finding> {
@@ -162,7 +162,8 @@ impl<'t> Builder<'t> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.findings.push(finding(
                     span,
-                    "aliases are not part of a policy; a pattern that starts with `*` needs quotes",
+                    "aliases are not allowed in a policy; a pattern that starts with `*` needs \
+                     quotes",
                 ));
                 Data::Null
             }
@@ -192,7 +193,7 @@ impl<'t> Builder<'t> {
             let at = mark(span);
             let key = self.key(event, span)?;
             if let Some(line) = lines.insert(key.clone(), at.line) {
-                let message = format!("the key `{key}` is there already, at line {line}");
+                let message = format!("the key `{key}` is already present at line {line}");
                 self.findings.push(Finding { code: Code::DuplicateKey, ..finding(span, message) });
             }
             let (event, span) = self.next()?;
@@ -207,19 +208,19 @@ impl<'t> Builder<'t> {
         };
         self.refuse_extras(span, anchor, tag.as_deref());
         if style == ScalarStyle::Plain && text == "<<" {
-            self.findings.push(finding(span, "merge keys are not part of a policy"));
+            self.findings.push(finding(span, "merge keys are not allowed in a policy"));
         }
         Ok(text.into_owned())
     }
 
     fn refuse_extras(&mut self, span: Span, anchor: usize, tag: Option<&Tag>) {
         if anchor != 0 {
-            self.findings.push(finding(span, "anchors are not part of a policy"));
+            self.findings.push(finding(span, "anchors are not allowed in a policy"));
         }
         if tag.is_some() {
             self.findings.push(finding(
                 span,
-                "tags are not part of a policy; a text that starts with `!` needs quotes",
+                "tags are not allowed in a policy; a text that starts with `!` needs quotes",
             ));
         }
     }
@@ -270,7 +271,7 @@ fn plain(text: &str) -> Result<Data, &'static str> {
 fn fraction(value: f64) -> Data {
     #[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
     const BOUND: f64 = SAFE_INTEGER as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+    #[expect(clippy::cast_possible_truncation, reason = "the value is an integer below 2^53")]
     if value.fract() == 0.0 && value.abs() <= BOUND {
         return Data::Int(value as i64);
     }

@@ -302,7 +302,7 @@ impl<'t> Reader<'t> {
         let mut seen = std::collections::BTreeMap::new();
         for (id, at) in ids {
             if let Some(line) = seen.insert(id, at.line) {
-                let message = format!("the id `{id}` is taken already, at line {line}");
+                let message = format!("the id `{id}` is already used at line {line}");
                 self.push(Code::DuplicateId, at, path, message);
             }
         }

@@ -94,7 +94,7 @@ fn ending(
         (&approval, outcome)
     {
         let message =
-            "expected no `approval` beside this outcome; only `require_approval` takes one";
+            "expected no `approval` with this outcome; only `require_approval` accepts one";
         reader.push(Code::BadValue, field.node.at, &field.path, message);
     }
     let clause = approval.and_then(|field| approval::clause(reader, &field));

@@ -185,10 +185,11 @@ impl<'s> Checker<'s> {
         let holder = self.container(of, &[Sort::Map, Sort::List])?;
         let key_sorts = self.shape(key)?.sorts;
         if !key_sorts.has(Sort::Int) && !key_sorts.has(Sort::Text) {
-            return Err(wrong(key.span, "a place in a list is an int, a field is a string"));
+            return Err(wrong(key.span, "an index of a list is an int, a field is a string"));
         }
         if self.schema.is_some() && !is_labels(of) {
-            let message = "the list may have no such place; `exists` and `all` never fail on that";
+            let message =
+                "the list may have no such index; `exists` and `all` never fail because of it";
             self.doubt(key.span, Code::CanError, message.to_owned());
         }
         Ok(if is_labels(of) { Shape::only(Sort::Text) } else { holder.element() })

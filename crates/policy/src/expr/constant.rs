@@ -75,7 +75,7 @@ fn of_call(function: Function, read: &Expr, cause: Cause<'_>) -> Problem {
         Kind::Literal(value) => format!("`{}`", value.as_str().unwrap_or(&value.to_string())),
         _ => "this".to_owned(),
     };
-    let message = format!("{found} can never be read; expected {wanted}");
+    let message = format!("{found} is not valid; expected {wanted}");
     Problem::coded(read.span, Code::UnreadableConstant, message)
 }
 
@@ -91,7 +91,7 @@ const fn wanted(function: Function) -> Option<&'static str> {
         Function::ToSpan => Some("a span such as `1h30m`"),
         Function::ToDecimal => Some("digits with at most 18 after a point, such as `1250.00`"),
         Function::ToIp | Function::ContainsIp => Some("an address such as `10.0.0.7`"),
-        Function::ToCidr => Some("a range such as `10.0.0.0/8`, with zeros behind the prefix"),
+        Function::ToCidr => Some("a range such as `10.0.0.0/8`, with zeros after the prefix"),
         Function::ToInt => Some("a whole number such as `12`"),
         Function::ToDouble => Some("a number such as `0.5`"),
         Function::EmailDomain => Some("an address such as `ann@example.org`"),

@@ -42,7 +42,7 @@ impl fmt::Display for Cause<'_> {
         match self {
             Self::NoField(name) => write!(f, "no such field `{name}`"),
             Self::NoParts(of) => write!(f, "{} has no fields or elements", article(*of)),
-            Self::NoPlace => f.write_str("no such place in the list"),
+            Self::NoPlace => f.write_str("no such index in the list"),
             Self::NoOperator { sign, left, right } => {
                 write!(f, "`{sign}` does not take {} and {}", article(*left), article(*right))
             }
@@ -52,7 +52,7 @@ impl fmt::Display for Cause<'_> {
             Self::NotBool(of) => write!(f, "expected a bool, found {}", article(*of)),
             Self::Overflow => f.write_str("the result is out of range"),
             Self::BadInput { name } => write!(f, "`{name}` cannot read the value"),
-            Self::OutOfFuel => f.write_str("the decision costs too much work"),
+            Self::OutOfFuel => f.write_str("the decision takes too much work"),
             Self::TooManyElements => f.write_str("the list is too long for a loop"),
         }
     }

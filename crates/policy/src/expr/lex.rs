@@ -123,7 +123,11 @@ impl<'t> Lexer<'t> {
     fn whole(&mut self, start: usize, value: Option<u64>) -> Result<Token, Problem> {
         if self.rest().starts_with(['u', 'U']) {
             let span = Span::new(start, self.at + 1);
-            return Err(Problem::new(span, "expected an `int`; unsigned numbers are left out"));
+            return Err(Problem::new(
+                span,
+                "expected an `int`; the language has no unsigned \
+                                           numbers",
+            ));
         }
         let token = match value {
             Some(value) if value == i64::MIN.unsigned_abs() => Some(Token::IntBound),

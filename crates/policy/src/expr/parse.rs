@@ -100,7 +100,7 @@ impl Parser<'_> {
     fn unexpected(&self, wanted: &str) -> Problem {
         let found = match &self.token {
             Token::Sign("/" | "%") => {
-                let message = "expected another operator; division is left out of the language";
+                let message = "expected another operator; the language has no division";
                 return Problem::new(self.span, message);
             }
             Token::Sign("=") => "`=` (equality is `==`)".to_owned(),

@@ -64,8 +64,9 @@ pub(super) enum PatternError {
     )]
     Unreadable,
     #[error(
-        "expected different patterns that take at most {} MiB together, of which about 2,000 short ones do; \
-         this one is past that, and `startsWith`, `endsWith`, `contains` and `glob` take nothing of it",
+        "expected different patterns that take at most {} MiB in total, which is enough for about \
+         2,000 short ones; this one exceeds the limit, and `startsWith`, `endsWith`, `contains` \
+         and `glob` do not count towards it",
         MAX_TOTAL >> 20
     )]
     TooMany,

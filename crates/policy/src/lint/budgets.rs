@@ -19,16 +19,16 @@ pub(super) fn check(document: &Document, reached: &[&Rule], findings: &mut Vec<F
             findings.push(Finding { rule: Some(budget.id.clone()), line, column, ..finding });
         };
         if !is_charged(document, reached, budget) {
-            let message = "no rule lets a call through that this budget covers";
+            let message = "no rule allows a call that this budget covers";
             push(Code::BudgetNeverReached, message.to_owned());
         } else if takes_nothing(budget) {
-            let message = "refuses every call that it covers; a rule that denies says so plainly";
+            let message = "refuses every call that it covers; use a rule that denies them instead";
             push(Code::BudgetAlwaysFirst, message.to_owned());
         } else if let Some(other) =
             document.budgets.iter().find(|other| is_always_before(other, budget))
         {
             let message =
-                format!("never refuses a call, since `{}` always does so first", other.id);
+                format!("never refuses a call, because `{}` always does so first", other.id);
             push(Code::BudgetAlwaysFirst, message);
         }
     }

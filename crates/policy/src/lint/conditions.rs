@@ -80,7 +80,8 @@ pub(super) fn always_true<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'
         if report.comes_to(sample, Want::False) { Judgement::Yes } else { Judgement::No }
     });
     if let Answer::Never(_) = answer {
-        let message = "the condition is false for no call; leave it out, or say what it is to ask";
+        let message =
+            "the condition is true for every call; remove it, or write the condition that you mean";
         report.push_at(Code::AlwaysTrue, Severity::Warning, (when.at, ".when"), message);
         let example = reach::any_call(report, prover, Want::True);
         report.show(example);

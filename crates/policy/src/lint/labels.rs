@@ -34,13 +34,13 @@ pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
         let place = written(label);
         let instead = if strictness(report.below(&example)) < strictness(report.own.outcome) {
             // Were the condition false for them, they would be held up less than others.
-            format!("`(!has({place}) || …)` around what reads it")
+            format!("`(!has({place}) || …)` around the expression that reads it")
         } else {
-            format!("`has({place}) && …` before what reads it")
+            format!("`has({place}) && …` before the expression that reads it")
         };
         let message = format!(
-            "{} no label `{label}`, and calls for which it is read are refused: set the label, or \
-             write {instead}",
+            "{} no label `{label}`, and calls that read it are refused: set the label, or write \
+             {instead}",
             named(&refused)
         );
         report.push_at(Code::MissingLabel, Severity::Warning, (at, ".when"), message);

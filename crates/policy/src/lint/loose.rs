@@ -226,28 +226,28 @@ impl Looseness<'_> {
             Self::Pattern(pattern) => (
                 Code::UnanchoredMatch,
                 format!(
-                    "`{}` is looked for anywhere in the text, so longer texts pass: write `^…$`, or `.*` \
-                     where anything may stand",
+                    "`{}` matches anywhere in the text, so longer texts match too: write `^…$`, or \
+                     `.*` if any characters may surround it",
                     pattern.as_str()
                 ),
             ),
             Self::Start(start) => (
                 Code::OpenHost,
                 format!(
-                    "`{start}` ends inside the host, so other hosts begin so: write a `/` behind the host, or \
-                     compare `urlHost(…)` beside the start `https://`"
+                    "`{start}` ends inside the host, so other hosts match too: write a `/` after \
+                     the host, or compare `urlHost(…)` in addition to the start `https://`"
                 ),
             ),
             Self::End(end) => (
                 Code::OpenDomain,
                 format!(
-                    "other texts end in `{end}`: where it is a domain, write `.{end}` or `@{end}`, or compare \
-                     with `==`"
+                    "other texts end in `{end}` too: for a domain, write `.{end}` or `@{end}`, or \
+                     compare with `==`"
                 ),
             ),
             Self::Empty => (
                 Code::AllOfNone,
-                "`all` holds of an empty list: write `(size(…) > 0 && ….all(…))`".to_owned(),
+                "`all` is true for an empty list: write `(size(…) > 0 && ….all(…))`".to_owned(),
             ),
         }
     }

@@ -35,8 +35,8 @@ pub(super) fn check(document: &Document, directory: &dyn Directory, findings: &m
     }
 }
 
-const STATED: &str = "excludes the person for whom the agent acts, as far as the agent states one: where \
-     it states none, or a name that no member has, nobody is excluded by it";
+const STATED: &str = "excludes the person for whom the agent acts, but only if the agent names \
+    that person: if it names nobody, or a name that no member has, nobody is excluded";
 
 fn shortage(clause: &ApprovalClause, people: &[Approver]) -> Option<String> {
     let named = people.iter().filter(|person| may(person, &clause.from)).count();
@@ -49,7 +49,7 @@ fn shortage(clause: &ApprovalClause, people: &[Approver]) -> Option<String> {
     (left < wanted).then(|| {
         let words = words.join(" and ");
         format!(
-            "needs {wanted} different people; {named} may approve, too few where {words} is among them"
+            "needs {wanted} different people; {named} may approve, too few if {words} is one of them"
         )
     })
 }

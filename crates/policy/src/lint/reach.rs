@@ -14,7 +14,8 @@ const MOST_NAMED: usize = 4;
 /// Whether calls may get to the rule; tells it when it is proved that none can.
 pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) -> bool {
     if let Some(taken) = taken(report) {
-        let message = format!("can never decide: {} above left it no call", named(&taken));
+        let message =
+            format!("can never decide: every call is already decided by {} above", named(&taken));
         report.push(Code::Unreachable, Severity::Error, message);
         let example = any_call(report, prover, Want::True);
         report.show(example);
@@ -27,7 +28,7 @@ pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<
         }
         Answer::Never(takers) if takers.is_empty() => {
             let at = report.rule.when.as_ref().map_or(report.rule.at, |when| when.at);
-            let message = "the condition holds for no call, so the rule can never decide";
+            let message = "the condition is true for no call, so the rule can never decide";
             report.push_at(Code::AlwaysFalse, Severity::Warning, (at, ".when"), message);
             let example = any_call(report, prover, Want::False);
             report.show(example);
@@ -36,11 +37,14 @@ pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<
         Answer::Never(takers) => {
             let ids = named(&takers);
             if takers.iter().all(|rule| rule.when.is_none()) {
-                let message = format!("can never decide: {ids} above left it no call");
+                let message =
+                    format!("can never decide: every call is already decided by {ids} above");
                 report.push(Code::Unreachable, Severity::Error, message);
             } else {
-                let message =
-                    format!("can never decide: {ids} above took every call for which it holds");
+                let message = format!(
+                    "can never decide: every call for which it holds is already decided by {ids} \
+                     above"
+                );
                 report.push(Code::Shadowed, Severity::Warning, message);
             }
             let example = any_call(report, prover, Want::True);
@@ -117,7 +121,9 @@ fn lost_over_known_tools(report: &mut Report<'_, '_>) {
     if let Some(mut takers) = takers {
         takers.dedup_by(|one, other| std::ptr::eq(*one, *other));
         let ids = named(&takers);
-        let message = format!("decides no call of the tools there are: {ids} above took them all");
+        let message = format!(
+            "decides no call of the existing tools: all are already decided by {ids} above"
+        );
         report.push(Code::Unreachable, Severity::Warning, message);
     }
 }

@@ -97,7 +97,7 @@ fn a_condition_that_may_fail_is_told_with_the_argument_and_the_fix() {
     check_when(
         "args.items[0].price > 5",
         &[
-            "error can_error: the list may have no such place; `exists` and `all` never fail on that",
+            "error can_error: the list may have no such index; `exists` and `all` never fail because of it",
         ],
     );
 }
@@ -216,7 +216,7 @@ rules:
         expect![[r#"
             5:107: error unknown_field: `rules[0].approval.show[1]`: for `pay.refund`: the schema has no `args.amout` (did you mean `amount`?)
             5:119: warning unknown_field: `rules[0].approval.show[2]`: for `pay.refund`: the schema has no `args.customer.idd` (did you mean `id`?)
-            6:5: warning unknown_tool: `rules[1]`: `mail.send` covers none of the tools there are"#]],
+            6:5: warning unknown_tool: `rules[1]`: `mail.send` covers none of the existing tools"#]],
     );
 }
 
@@ -240,22 +240,22 @@ fn constants_that_nothing_can_read_are_errors_with_their_place() {
     };
     #[rustfmt::skip]
     let table = [
-        ("now > timestamp('2026-13-01')", "16: `2026-13-01` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
-        ("now > timestamp(constants.since)", "16: `yesterday` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
-        ("now - timestamp(args.at) > duration('5x')", "36: `5x` can never be read; expected a span such as `1h30m`"),
-        ("decimal(args.sum) > decimal('1,5')", "28: `1,5` can never be read; expected digits with at most 18 after a point, such as `1250.00`"),
-        ("int(args.n) > int('ten')", "18: `ten` can never be read; expected a whole number such as `12`"),
-        ("double(args.n) > double('0,5')", "24: `0,5` can never be read; expected a number such as `0.5`"),
-        ("ip(args.from) == ip('10.0.0.300')", "20: `10.0.0.300` can never be read; expected an address such as `10.0.0.7`"),
-        ("cidr('10.0.0.1/8').containsIP(args.from)", "5: `10.0.0.1/8` can never be read; expected a range such as `10.0.0.0/8`, with zeros behind the prefix"),
-        ("cidr(args.net).containsIP('10.0.0')", "26: `10.0.0` can never be read; expected an address such as `10.0.0.7`"),
-        ("cidr('10.0.0.0/8').containsIP('::ffff:10.0.0.1')", "30: `::ffff:10.0.0.1` can never be read; expected an address such as `10.0.0.7`"),
-        ("now.getHours('Europe/Viena') < 7", "13: `Europe/Viena` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
-        ("timestamp('2026-10-01T00:00:00Z').getDate('+2:00') < 7", "42: `+2:00` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
-        ("emailDomain('example.org') == args.domain", "12: `example.org` can never be read; expected an address such as `ann@example.org`"),
-        ("urlHost('api.example.org') == args.host", "8: `api.example.org` can never be read; expected a URL such as `https://api.example.org/v1`"),
+        ("now > timestamp('2026-13-01')", "16: `2026-13-01` is not valid; expected a time such as `2026-10-01T12:00:00Z`"),
+        ("now > timestamp(constants.since)", "16: `yesterday` is not valid; expected a time such as `2026-10-01T12:00:00Z`"),
+        ("now - timestamp(args.at) > duration('5x')", "36: `5x` is not valid; expected a span such as `1h30m`"),
+        ("decimal(args.sum) > decimal('1,5')", "28: `1,5` is not valid; expected digits with at most 18 after a point, such as `1250.00`"),
+        ("int(args.n) > int('ten')", "18: `ten` is not valid; expected a whole number such as `12`"),
+        ("double(args.n) > double('0,5')", "24: `0,5` is not valid; expected a number such as `0.5`"),
+        ("ip(args.from) == ip('10.0.0.300')", "20: `10.0.0.300` is not valid; expected an address such as `10.0.0.7`"),
+        ("cidr('10.0.0.1/8').containsIP(args.from)", "5: `10.0.0.1/8` is not valid; expected a range such as `10.0.0.0/8`, with zeros after the prefix"),
+        ("cidr(args.net).containsIP('10.0.0')", "26: `10.0.0` is not valid; expected an address such as `10.0.0.7`"),
+        ("cidr('10.0.0.0/8').containsIP('::ffff:10.0.0.1')", "30: `::ffff:10.0.0.1` is not valid; expected an address such as `10.0.0.7`"),
+        ("now.getHours('Europe/Viena') < 7", "13: `Europe/Viena` is not valid; expected a time zone such as `Europe/Vienna` or `+02:00`"),
+        ("timestamp('2026-10-01T00:00:00Z').getDate('+2:00') < 7", "42: `+2:00` is not valid; expected a time zone such as `Europe/Vienna` or `+02:00`"),
+        ("emailDomain('example.org') == args.domain", "12: `example.org` is not valid; expected an address such as `ann@example.org`"),
+        ("urlHost('api.example.org') == args.host", "8: `api.example.org` is not valid; expected a URL such as `https://api.example.org/v1`"),
         ("args.n > 9223372036854775807 + 1", "9: this can never have a value: the result is out of range"),
-        ("has(args.at) && args.at == 'x' || now > timestamp('soon') + duration('1h')", "50: `soon` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
+        ("has(args.at) && args.at == 'x' || now > timestamp('soon') + duration('1h')", "50: `soon` is not valid; expected a time such as `2026-10-01T12:00:00Z`"),
     ];
     for (when, told) in table {
         assert_eq!(lines(when), [told], "{when}");
@@ -286,9 +286,9 @@ budgets:
   - { id: idle, match: mail.*, window: day, count: 1 }
 ",
         expect![[r#"
-            7:5: error unreachable: `rules[2]`: can never decide: `all-crm` and `reads` above left it no call
-            9:5: warning shadowed: `rules[4]`: can never decide: `some` above took every call for which it holds
-            10:5: warning unknown_tool: `rules[5]`: `pay.refnud` covers none of the tools there are (did you mean `pay.refund`?)
+            7:5: error unreachable: `rules[2]`: can never decide: every call is already decided by `all-crm` and `reads` above
+            9:5: warning shadowed: `rules[4]`: can never decide: every call for which it holds is already decided by `some` above
+            10:5: warning unknown_tool: `rules[5]`: `pay.refnud` covers none of the existing tools (did you mean `pay.refund`?)
             11:5: warning pattern_without_dot: `rules[6]`: `pay*` has no dot, so it covers tools of several connectors
             11:5: warning broad_allow: `rules[6]`: allows `pay.refund` without a condition, and that tool writes"#]],
     );
@@ -477,15 +477,13 @@ fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused(
     let when = "args.path.startsWith('/etc/') && agent.labels.env != 'test'";
     assert_eq!(
         told(when, &[labelled.clone(), bare.clone()]),
-        [
-            "`night` has no label `env`, and calls for which it is read are refused: set the label, or \
-          write `(!has(agent.labels.env) || …)` around what reads it {\"path\":\"/etc/x\"} by night"
-        ]
+        ["`night` has no label `env`, and calls that read it are refused: set the label, or \
+          write `(!has(agent.labels.env) || …)` around the expression that reads it {\"path\":\"/etc/x\"} by night"]
     );
     // Where the rule allows, an agent without it is to be left to the rules below.
     let [message] =
         told_of(("allow", "deny"), when, std::slice::from_ref(&bare)).try_into().unwrap();
-    let guard = "write `has(agent.labels.env) && …` before what reads it";
+    let guard = "write `has(agent.labels.env) && …` before the expression that reads it";
     assert!(message.contains(guard), "{message}");
     let [message] =
         told("agent.labels['cost-centre'] == '7'", std::slice::from_ref(&bare)).try_into().unwrap();
@@ -655,15 +653,15 @@ rules:
     assert_eq!(
         told(&people(&[Role::Viewer, Role::Admin, Role::Admin])),
         [
-            "two needs 2 different people; 2 may approve, too few where agent_owner is among them",
-            "one needs 1 different people; 1 may approve, too few where on_behalf_of is among them",
+            "two needs 2 different people; 2 may approve, too few if agent_owner is one of them",
+            "one needs 1 different people; 1 may approve, too few if on_behalf_of is one of them",
         ]
     );
     assert_eq!(
         told(&people(&[Role::Owner])),
         [
             "two needs 2 different people, and 1 may approve",
-            "one needs 1 different people; 1 may approve, too few where on_behalf_of is among them",
+            "one needs 1 different people; 1 may approve, too few if on_behalf_of is one of them",
             "all needs 2 different people, and 1 may approve",
         ]
     );
@@ -682,8 +680,8 @@ fn a_rule_that_excludes_by_what_the_agent_states_says_so() {
         let found = lint(&parse(&text).unwrap(), &Unknown, &Unknown);
         found.iter().map(ToString::to_string).collect()
     };
-    let message = "excludes the person for whom the agent acts, as far as the agent states one: \
-        where it states none, or a name that no member has, nobody is excluded by it";
+    let message = "excludes the person for whom the agent acts, but only if the agent names that \
+        person: if it names nobody, or a name that no member has, nobody is excluded";
     let at = |place: &str, path: &str| {
         format!("{place}: info excludes_by_reference: `{path}.approval`: {message}")
     };

@@ -103,7 +103,7 @@ fn a_decision_out_of_fuel_is_refused_and_says_so() {
         {id: a, match: '*', when: 'args.l.exists(a, args.l.exists(b, a + b > 1000))', outcome: deny}]}";
     let decision = decide_args(text, json!({ "l": list }));
     assert_eq!(decision.code, Some(model::DecisionCode::PolicyUnavailable));
-    assert!(decision.failure.unwrap().contains("costs too much work"));
+    assert!(decision.failure.unwrap().contains("takes too much work"));
 }
 
 #[test]

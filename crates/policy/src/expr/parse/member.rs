@@ -98,7 +98,7 @@ impl Parser<'_> {
                 return Err(Problem::new(start, "expected a 64-bit integer or a finite fraction"));
             }
             Token::Sign("{") => {
-                return Err(Problem::new(start, "expected a value; mappings are left out"));
+                return Err(Problem::new(start, "expected a value; the language has no mappings"));
             }
             Token::Sign(_) | Token::End => return Err(self.unexpected("a value")),
         };
@@ -155,7 +155,7 @@ impl Parser<'_> {
                 let known = roots.into_iter().chain(self.loops.iter().map(String::as_str));
                 let near = hint(&name, known);
                 let message = format!(
-                    "`{name}` is no name here{near}; expected `args`, `agent`, `call`, `now` or `constants`"
+                    "`{name}` is not a known name{near}; expected `args`, `agent`, `call`, `now` or `constants`"
                 );
                 Err(Problem::coded(start, Code::UnknownName, message))
             }
@@ -229,7 +229,7 @@ impl Parser<'_> {
                 self.node(span, kind)
             }
             ("matches" | "orValue" | "hasValue", _) => {
-                Err(Problem::new(span, format!("`.{name}` takes another number of arguments")))
+                Err(Problem::new(span, format!("`.{name}` takes a different number of arguments")))
             }
             _ => match Function::named(name, Form::Method) {
                 Some(function) => {
@@ -250,7 +250,7 @@ impl Parser<'_> {
     ) -> Result<Expr, Problem> {
         let mut rows = function.signatures().filter(|row| row.form == form);
         if !rows.any(|row| row.takes.len() == args.len()) {
-            let message = format!("`{}` takes another number of arguments", function.name());
+            let message = format!("`{}` takes a different number of arguments", function.name());
             return Err(Problem::new(span, message));
         }
         self.node(span, Kind::Call { function, args })
@@ -272,8 +272,7 @@ impl Parser<'_> {
     }
 
     fn matches(&mut self, of: Expr, args: Vec<Expr>, span: Span) -> Result<Expr, Problem> {
-        let (text, at) =
-            constant_text(&args, "`.matches` takes a pattern that is written out", span)?;
+        let (text, at) = constant_text(&args, "`.matches` takes a literal pattern", span)?;
         let pattern = self.patterns.read(text).map_err(|error| {
             let code =
                 if error == PatternError::TooMany { Code::TooLarge } else { Code::BadExpression };
@@ -287,8 +286,7 @@ impl Parser<'_> {
             return Err(Problem::new(span, "`glob` takes a text and a pattern"));
         }
         let pattern = args.split_off(1);
-        let (text, at) =
-            constant_text(&pattern, "`glob` takes a pattern that is written out", span)?;
+        let (text, at) = constant_text(&pattern, "`glob` takes a literal pattern", span)?;
         let pattern = Glob::parse(text).map_err(|error| Problem::new(at, error.to_string()))?;
         let of = args.pop().ok_or_else(|| Problem::new(span, "`glob` takes a text"))?;
         self.node(span, Kind::Glob { of: Box::new(of), pattern })
@@ -300,7 +298,8 @@ impl Parser<'_> {
         self.expect(",")?;
         let reserved = ["args", "agent", "call", "now", "constants", "true", "false", "null", "in"];
         if reserved.contains(&variable.as_str()) || self.loops.contains(&variable) {
-            let message = format!("`{variable}` is taken; give the loop's variable another name");
+            let message =
+                format!("`{variable}` is already used; give the loop variable another name");
             return Err(Problem::new(variable_span, message));
         }
         let depth = self.loops.len();
