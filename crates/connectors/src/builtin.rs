@@ -98,13 +98,13 @@ impl Kind {
             Self::Whoami => (
                 "service.whoami",
                 "Who am I",
-                "Tells the org and the agent that this key speaks for.",
+                "Returns the org and the agent that this key belongs to.",
                 json!({"type": "object", "additionalProperties": false}),
             ),
             Self::ActionStatus => (
                 "service.action_status",
                 "Action status",
-                "Tells how one of this agent's own actions stands.",
+                "Returns the status of one of this agent's own actions.",
                 json!({
                     "type": "object",
                     "additionalProperties": false,
@@ -170,8 +170,7 @@ impl Tool for Builtin {
     }
 
     async fn run(&self, run: Run<'_>) -> Outcome {
-        let late =
-            Fault::new(ExecutionErrorCode::ToolTimeout, "the records did not answer in time");
+        let late = Fault::new(ExecutionErrorCode::ToolTimeout, "reading the records timed out");
         match tokio::time::timeout(run.time_limit, self.answer(&run)).await {
             Ok(Ok(result)) => Outcome::Succeeded { result, report: Report::default() },
             Ok(Err(fault)) => Outcome::Failed(fault),

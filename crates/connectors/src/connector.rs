@@ -198,7 +198,7 @@ pub enum BuildError {
         kind: String,
     },
     /// The config is wrong, or does not fit the governed system.
-    #[error("the connector's config does not fit: {}", sentences(findings))]
+    #[error("the connector's config is not valid: {}", sentences(findings))]
     Config {
         /// Everything that was found, in the order of the config.
         findings: Vec<Finding>,

@@ -90,7 +90,7 @@ pub const TYPE: Type = Type {
             CredentialField {
                 name: READ_PASSWORD,
                 required: false,
-                description: "The password of the role that read tools run as, where they have their own.",
+                description: "The password of the role that read tools run as, if they have their own.",
             },
             CredentialField {
                 name: DECODER_PASSWORD,

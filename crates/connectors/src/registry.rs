@@ -126,7 +126,7 @@ impl Slot {
 }
 
 fn late() -> BuildError {
-    let message = "the governed system did not answer in time";
+    let message = "the governed system timed out";
     BuildError::Connect(Fault::new(ExecutionErrorCode::ConnectorUnreachable, message))
 }
 

@@ -180,7 +180,7 @@ impl Api {
                 }),
                 (None, Some(_)) => {
                     let message =
-                        "the credential has a key: expected the certificate it belongs to";
+                        "the credential has a key: expected the certificate that belongs to it";
                     let finding = Finding::new("/tls/client_certificate_pem", message);
                     return Err(BuildError::Config { findings: vec![finding] });
                 }
@@ -225,7 +225,7 @@ impl Api {
 async fn reach(base: &Address, deps: &Deps) -> Result<(), Fault> {
     let refused = |message: String| Fault::new(ExecutionErrorCode::EgressRefused, message);
     if !base.is_secure() && deps.egress.private_networks() == PrivateNetworks::Refused {
-        let message = "an address that begins with `http://` is asked in development alone";
+        let message = "an address that begins with `http://` is allowed only in development";
         return Err(refused(message.to_owned()));
     }
     match deps.egress.vet(base.host(), base.port()).await {

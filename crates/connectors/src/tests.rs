@@ -32,7 +32,7 @@ fn a_value_that_does_not_fit_is_told_by_place_and_by_what_would() {
     let table = [
         (json!([]), "/: expected a value of type `object`"),
         (json!({}), "/: the member `amount` is missing"),
-        (json!({"amount": 1, "amuont": 2}), "/: the schema knows no member `amuont`"),
+        (json!({"amount": 1, "amuont": 2}), "/: the schema has no property `amuont`"),
         (json!({"amount": "1"}), "/amount: expected a value of type `number`"),
         (json!({"amount": 0}), "/amount: expected more than 0"),
         (json!({"amount": 101}), "/amount: expected at most 100"),

@@ -35,7 +35,7 @@ fn message(error: &ValidationError<'_>) -> String {
         Kind::UniqueItems => "expected items that all differ".to_owned(),
         Kind::Pattern { pattern } => format!("expected a text that matches `{pattern}`"),
         Kind::Format { format } => format!("expected a text of the format `{format}`"),
-        _ => format!("expected what the schema's `{}` asks for", error.kind().keyword()),
+        _ => format!("expected a value that matches the schema's `{}`", error.kind().keyword()),
     }
 }
 
@@ -54,7 +54,7 @@ fn unknown_members(names: &[String]) -> String {
         .iter()
         .map(|name| format!("`{}`", name.chars().take(64).collect::<String>()))
         .collect();
-    format!("the schema knows no member {}", names.join(", "))
+    format!("the schema has no property {}", names.join(", "))
 }
 
 fn list(options: &Value) -> String {

@@ -37,7 +37,7 @@ fn of_tool(taking: &PostgresTool, tools: &[Arc<PostgresTool>]) -> Vec<CheckLine>
             let widened =
                 if binds { format!("add `{kind}` to its `type`, or ") } else { String::new() };
             let detail = format!(
-                "`{}` returns `{argument}` as {kind} in JSON, and this argument takes {} alone: \
+                "`{}` returns `{argument}` as {kind} in JSON, and this argument accepts only {}: \
                  {widened}cast the column",
                 giving.definition.name.tool(),
                 taken.iter().copied().collect::<Vec<_>>().join(" or "),

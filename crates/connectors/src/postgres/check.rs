@@ -47,7 +47,7 @@ const QUESTIONS: &[Question] = &[
         sql: "select coalesce(not has_table_privilege(
                   to_regclass('service.ledger'), 'select, insert, update, delete, truncate'), false)",
         otherwise: CheckState::Fail,
-        detail: "run the setup script; tools may reach the ledger through its functions alone",
+        detail: "run the setup script; tools may access the ledger only through its functions",
     },
     Question {
         name: "writes can begin",
@@ -76,7 +76,7 @@ const QUESTIONS: &[Question] = &[
         detail: "set `wal_level = logical` to have writes witnessed in the change log",
     },
     Question {
-        name: "logical messages are kept to the service",
+        name: "only the service can emit logical messages",
         sql: "select not exists (
                   select from pg_proc
                   where proname = 'pg_logical_emit_message'
@@ -141,8 +141,8 @@ fn of_tools(built: &PostgresConnector, accepted: &BTreeMap<ToolName, Value>) -> 
         let name = &tool.definition.name;
         accepted.contains_key(name) && !pin_of(accepted, name).is_some_and(|pin| pin.is_of(tool))
     });
-    let detail = "the database gives it other types than it was accepted with, so its calls are \
-                  refused: look at it, then accept it with `chancery connector update`";
+    let detail = "the database returns other types than when the tool was accepted, so its calls \
+        are refused: review it, then accept it with `chancery connector update`";
     let line = |tool: &Arc<PostgresTool>| {
         fail(&format!("tool `{}`", tool.definition.name), detail.to_owned())
     };
@@ -218,7 +218,7 @@ impl Question {
             },
             Err(error) => {
                 let said = error.as_db_error().map(sentence).unwrap_or_default();
-                fail(self.name, format!("the question could not be asked; {said}"))
+                fail(self.name, format!("the check could not be run; {said}"))
             }
         }
     }

@@ -188,7 +188,7 @@ pub(super) fn read(
     let mut tools = Vec::new();
     for (at, entry) in parsed.tools.iter().enumerate() {
         if !names.insert(&entry.name) {
-            findings.push(Finding::new(format!("/tools/{at}/name"), "expected names that differ"));
+            findings.push(Finding::new(format!("/tools/{at}/name"), "expected unique names"));
         }
         let written = config.pointer(&format!("/tools/{at}")).cloned().unwrap_or_default();
         match Reading::new(at).declare(connector, entry, written) {
@@ -239,7 +239,7 @@ impl Reading {
 
     fn name(&mut self, connector: &ConnectorName, entry: &Entry) -> Option<ToolName> {
         if entry.name == "undo" {
-            self.say("name", "the name `undo` is kept for undoing writes");
+            self.say("name", "the name `undo` is reserved for undoing writes");
         }
         let name = format!("{connector}.{}", entry.name).parse();
         name.map_err(|error: ToolNameError| self.say("name", error.to_string())).ok()
@@ -252,7 +252,7 @@ impl Reading {
     fn args(&mut self, entry: &Entry) -> Option<ArgsSchema> {
         let is = |key: &str, value: Value| entry.args.get(key) == Some(&value);
         if !is("type", "object".into()) || !is("additionalProperties", false.into()) {
-            self.say("args", "expected `type: object` and `additionalProperties: false`, so that nothing is sent in vain");
+            self.say("args", "expected `type: object` and `additionalProperties: false`, so that no argument is ignored");
         }
         ArgsSchema::compile(&entry.args).map_err(|error| self.say("args", error.to_string())).ok()
     }
@@ -292,17 +292,17 @@ impl Reading {
         let tables = entry.footprint.as_ref().map(|footprint| &footprint.tables);
         let declares = |table: &String| tables.is_some_and(|tables| tables.contains_key(table));
         if let Some(reports) = entry.reports.as_ref().filter(|reports| !declares(&reports.table)) {
-            let message = format!("`{}` is no table of the footprint", reports.table);
+            let message = format!("`{}` is not a table of the footprint", reports.table);
             self.say("reports/table", message);
         }
         let scope = entry.footprint.as_ref().and_then(|footprint| footprint.scope.as_ref());
         for (table, columns) in scope.into_iter().flatten() {
             if !declares(table) {
-                self.say("footprint/scope", format!("`{table}` is no table of the footprint"));
+                self.say("footprint/scope", format!("`{table}` is not a table of the footprint"));
             }
             for argument in columns.values() {
                 if entry.args.pointer(&format!("/properties/{argument}")).is_none() {
-                    let message = format!("`{argument}` is no property of `args`");
+                    let message = format!("`{argument}` is not a property of `args`");
                     self.say("footprint/scope", message);
                 }
             }
@@ -319,10 +319,10 @@ impl Reading {
         let used: BTreeSet<&str> =
             statements.iter().flat_map(|statement| &statement.names).map(String::as_str).collect();
         for name in used.difference(&declared) {
-            self.say("sql", format!("the parameter `${name}` is no property of `args`"));
+            self.say("sql", format!("the parameter `${name}` is not a property of `args`"));
         }
         for name in declared.difference(&used).filter(|_| !statements.is_empty()) {
-            self.say("args", format!("the property `{name}` is no parameter of the statement"));
+            self.say("args", format!("the property `{name}` is not a parameter of the statement"));
         }
     }
 }

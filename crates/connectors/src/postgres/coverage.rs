@@ -233,7 +233,7 @@ const QUESTIONS: &[Question] = &[
         detail: "run the setup script with `--witness`, as a role that may give REPLICATION",
     },
     Question {
-        name: "ledger and heartbeat are there",
+        name: "ledger and heartbeat exist",
         sql: "(select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'service' and c.relname in ('ledger', 'heartbeat')
                    and c.relkind = 'r') = 2",
@@ -241,7 +241,7 @@ const QUESTIONS: &[Question] = &[
         detail: "run the setup script",
     },
     Question {
-        name: "the service can beat",
+        name: "the service can write its heartbeat",
         sql: "exists (select
                   from pg_proc p
                   join pg_namespace n on n.oid = p.pronamespace
@@ -263,13 +263,14 @@ const QUESTIONS: &[Question] = &[
         sql: "select pubinsert and pubupdate and pubdelete and pubtruncate
               from pg_publication where pubname = publication",
         otherwise: CheckState::Fail,
-        detail: "run the witness's script: the publication leaves operations out",
+        detail: "run the witness's script: the publication does not publish every operation",
     },
     Question {
         name: "rows are published by leaf",
         sql: "select not pubviaroot from pg_publication where pubname = publication",
         otherwise: CheckState::Fail,
-        detail: "run the witness's script: the publication hides in which partition a row is",
+        detail: "run the witness's script: the publication does not show which partition a row is \
+                 in",
     },
     Question {
         name: "ledger and heartbeat are published",
@@ -296,13 +297,14 @@ const QUESTIONS: &[Question] = &[
               or (select count(*) from pg_replication_slots)
                   < current_setting('max_replication_slots')::int",
         otherwise: CheckState::Fail,
-        detail: "raise `max_replication_slots` and restart the server, or drop a slot nobody reads",
+        detail: "raise `max_replication_slots` and restart the server, or drop a slot that is not \
+                 read",
     },
     Question {
-        name: "disk is guarded",
+        name: "disk space is protected",
         sql: "current_setting('max_slot_wal_keep_size') <> '-1'",
         otherwise: CheckState::Advice,
-        detail: "set `max_slot_wal_keep_size`: without it a slot that nobody reads fills the disk",
+        detail: "set `max_slot_wal_keep_size`: without it, a slot that is not read fills the disk",
     },
 ];
 
@@ -415,7 +417,7 @@ fn script(config: &Config, publication: &str, tables: &[CoveredTable]) -> String
         if table.missing.contains(&TableGap::IdentityNotFull) {
             let _ = writeln!(identities, "alter table {name} replica identity full;\n");
         } else {
-            identities.push_str("-- It tells old rows whole already.\n\n");
+            identities.push_str("-- Its old rows are already logged completely.\n\n");
         }
         published.insert(name);
     }
@@ -450,8 +452,8 @@ fn price(price: &Price) -> String {
              since the statistics began would have been {bytes} bytes.",
             price.changed_rows
         ),
-        _ => "each update or delete writes the old row to the log too; the table has not been \
-              analysed, so how long a row is cannot be said."
+        _ => "each update or delete writes the old row to the log too; the size of a row is \
+              unknown, because the table has not been analysed."
             .to_owned(),
     }
 }

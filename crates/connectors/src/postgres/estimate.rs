@@ -50,7 +50,7 @@ impl PostgresTool {
                     Err(error) => Err(said(error)),
                 }
             }
-            Ok(_) => Err("the statement has other types than it was defined with".to_owned()),
+            Ok(_) => Err("the statement has different types than when it was defined".to_owned()),
             Err(why) => Err(why),
         };
         lease.roll_back().await;

@@ -35,7 +35,7 @@ const SQLSTATES: &[(&str, Code)] = &[
 pub(super) enum ConnectError {
     #[error(transparent)]
     Egress(EgressError),
-    #[error("the governed database did not take the connection in time")]
+    #[error("the connection to the governed database timed out")]
     Late,
     #[error("all {0} connections of this role are busy")]
     Busy(usize),
@@ -44,28 +44,28 @@ pub(super) enum ConnectError {
     #[error("the handshake with the governed database failed: {0}")]
     Handshake(String),
     #[error(
-        "an unprotected connection is only made to this machine: set `tls.mode` to `verify-full`"
+        "an unencrypted connection is allowed only to this machine: set `tls.mode` to `verify-full`"
     )]
     Unprotected,
     #[error("the governed database refused the connection: {}", sentence(.0))]
     Refused(Box<DbError>),
-    #[error("the connection to the governed database broke")]
+    #[error("the connection to the governed database was lost")]
     Lost,
     #[error(
-        "the role `{0}` may do too much: expected a role that is no superuser, replicates nothing, reads and writes no server files, runs no programs and does not own the schema `service`"
+        "the role `{0}` has too many privileges: expected a role that is not a superuser, has no REPLICATION, cannot read or write server files or run programs, and does not own the schema `service`"
     )]
     TooPowerful(String),
     #[error("the connector's credential has no password for the role `{0}`")]
     NoPassword(String),
-    #[error("the role `{0}` does not see the governed database's identity")]
+    #[error("the role `{0}` cannot read the identity of the governed database")]
     NoIdentity(String),
     #[error(
         "connections to the governed database share server processes, as behind a pooler in transaction mode: expected a connection to the server itself, or a pooler in session mode"
     )]
     Shared,
-    #[error("the governed database is not the one that it was when the call was permitted")]
+    #[error("the governed database is not the same database as when the call was allowed")]
     Moved,
-    #[error("the governed database could not be reached when the call was permitted")]
+    #[error("the governed database could not be reached when the call was allowed")]
     NotMet,
 }
 
@@ -145,7 +145,7 @@ pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
     match error.as_db_error() {
         Some(said) => Fault::new(code_of(said.code()), sentence(said)),
         None if error.is_closed() => {
-            Fault::new(Code::ConnectorUnreachable, "the connection broke before COMMIT was sent")
+            Fault::new(Code::ConnectorUnreachable, "the connection was lost before COMMIT was sent")
         }
         None => Fault::new(Code::ResultInvalid, local(error)),
     }

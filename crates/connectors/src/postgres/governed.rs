@@ -224,7 +224,7 @@ impl Governed {
             Ok(found) => {
                 lease.session.commit().await.map_err(said)?;
                 lease.give_back();
-                found.map(Some).ok_or_else(|| "the ledger row went away".to_owned())
+                found.map(Some).ok_or_else(|| "the ledger row disappeared".to_owned())
             }
             Err(error) => {
                 lease.roll_back().await;

@@ -53,11 +53,11 @@ impl Want {
     pub(super) async fn line(&self, client: &Client, user: &str) -> CheckLine {
         let name = format!("rights of `{user}` on {}", self.table);
         match self.held(client).await {
-            Ok(None) => fail(&name, "the table is not there".to_owned()),
+            Ok(None) => fail(&name, "the table does not exist".to_owned()),
             Ok(Some(held)) => self.judge(&name, &held),
             Err(error) => {
                 let said = error.as_db_error().map(sentence).unwrap_or_default();
-                fail(&name, format!("the question could not be asked; {said}"))
+                fail(&name, format!("the check could not be run; {said}"))
             }
         }
     }

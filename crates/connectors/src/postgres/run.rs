@@ -103,11 +103,11 @@ impl PostgresTool {
             Ok(Err(broken)) => broken.outcome(),
             Err(_) if commit_sent.load(Relaxed) => Outcome::Unknown(Fault::new(
                 Code::ToolTimeout,
-                "the governed database did not answer COMMIT in time",
+                "COMMIT on the governed database timed out",
             )),
             Err(_) => Outcome::Failed(Fault::new(
                 Code::ToolTimeout,
-                "the call took too long and was stopped before COMMIT was sent",
+                "the call timed out and was stopped before COMMIT was sent",
             )),
         }
     }
@@ -338,12 +338,12 @@ impl PostgresTool {
     async fn taken(&self, run: &Run<'_>) -> Outcome {
         let gone = |message: &str| Fault::new(Code::InstanceLost, message);
         match self.governed.settle(run.org, run.action, run.place).await {
-            Settled::NotApplied => Outcome::Failed(gone("the action was given up before it ran")),
+            Settled::NotApplied => Outcome::Failed(gone("the action was cancelled before it ran")),
             Settled::Applied => {
-                Outcome::Unknown(gone("the action was applied before; its answer is lost"))
+                Outcome::Unknown(gone("the action was already applied; its response was lost"))
             }
             Settled::Unknowable | Settled::Unreachable => {
-                Outcome::Unknown(gone("the action may have been applied before"))
+                Outcome::Unknown(gone("the action may already have been applied"))
             }
         }
     }
@@ -398,7 +398,7 @@ impl Broken {
             }
             Self::Changed => Fault::new(
                 Code::ConnectorMisconfigured,
-                "the governed database no longer gives the statement the types that the tool was accepted with",
+                "the governed database no longer returns the types with which the tool was accepted",
             ),
             Self::TooManyRows(most) => {
                 Fault::new(Code::ResultTooLarge, format!("expected at most {most} rows"))
@@ -417,12 +417,12 @@ impl Broken {
             Self::Injected => Fault::new(Code::ToolError, "stopped before COMMIT"),
             // A statement that ends our transaction may have committed part of the work.
             Self::OtherTransaction => {
-                let message = "the statement left its transaction";
+                let message = "the statement ended its transaction";
                 return Outcome::Unknown(Fault::new(Code::ToolError, message));
             }
             Self::Commit(error) if rolled_back(&error) => of_statement(&error),
             Self::Commit(_) | Self::InjectedAfterCommit => {
-                let message = "the governed database's answer to COMMIT is lost";
+                let message = "the response of the governed database to COMMIT was lost";
                 return Outcome::Unknown(Fault::new(Code::ConnectorUnreachable, message));
             }
         };

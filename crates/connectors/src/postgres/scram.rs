@@ -27,7 +27,7 @@ const OTHER: MethodError = MethodError("another method");
 /// The server wants somebody to log in otherwise than by SCRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the governed database asked for {0}: expected SCRAM-SHA-256; set the method `scram-sha-256` for this role in `pg_hba.conf`, and set its password anew where that is stored as MD5"
+    "the governed database requested {0}: expected SCRAM-SHA-256; set the method `scram-sha-256` for this role in `pg_hba.conf`, and set its password again if it is stored as MD5"
 )]
 pub(super) struct MethodError(&'static str);
 

@@ -202,8 +202,9 @@ fn connector<S>(
 where
     MakeRustlsConnect: MakeTlsConnect<S>,
 {
-    MakeTlsConnect::<S>::make_tls_connect(&mut make.clone(), host)
-        .map_err(|_| ConnectError::Handshake(format!("`{host}` is no name for a certificate")))
+    MakeTlsConnect::<S>::make_tls_connect(&mut make.clone(), host).map_err(|_| {
+        ConnectError::Handshake(format!("`{host}` is not a valid name for a certificate"))
+    })
 }
 
 async fn start<S, T>(

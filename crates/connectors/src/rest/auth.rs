@@ -26,7 +26,7 @@ pub(super) const CLIENT_KEY: &str = "client_key";
 const KEY: CredentialField = CredentialField {
     name: CLIENT_KEY,
     required: false,
-    description: "The private key of `tls.client_certificate_pem`, as PEM, where the config has one.",
+    description: "The private key of `tls.client_certificate_pem`, as PEM, if the config has one.",
 };
 
 const fn needed(name: &'static str, description: &'static str) -> CredentialField {
@@ -65,8 +65,8 @@ pub(super) const KINDS: &[CredentialKind] = &[
             needed("token_url", "The address that tokens are fetched from."),
             needed("client_id", "The client's id."),
             needed("client_secret", "The client's secret."),
-            optional("scope", "The scopes to ask for, with spaces between them."),
-            optional("audience", "The audience to ask for, where the server wants one."),
+            optional("scope", "The scopes to request, separated by spaces."),
+            optional("audience", "The audience to request, if the server requires one."),
             KEY,
         ],
     },
@@ -74,7 +74,7 @@ pub(super) const KINDS: &[CredentialKind] = &[
         kind: CLIENT_CERTIFICATE,
         fields: &[needed(
             CLIENT_KEY,
-            "The private key of `tls.client_certificate_pem`, as PEM; the certificate alone says who asks.",
+            "The private key of `tls.client_certificate_pem`, as PEM; only the certificate authenticates the client.",
         )],
     },
 ];
@@ -112,8 +112,8 @@ impl Identity {
             (config::Auth::Credential, true) => return Ok(Self::Missing),
             (config::Auth::None, true) => return Ok(Self::Unsaid),
             (config::Auth::None, false) => {
-                let message = "`none` asks nobody for a credential, and the connector has one: \
-                               remove it, or expect `credential`";
+                let message = "the connector has a credential, but its config says `none`: remove \
+                    the credential, or set `credential`";
                 return Err(BuildError::Config { findings: vec![Finding::new("/auth", message)] });
             }
             (config::Auth::Credential, false) => {}
@@ -167,8 +167,7 @@ impl Identity {
                 Ok(Proof(Some((header::AUTHORIZATION, value))))
             }
             Self::Missing => {
-                let message =
-                    "the connector has no credential, and its config says that one is needed";
+                let message = "the connector has no credential, but its config requires one";
                 Err(Fault::new(Code::ConnectorAuthFailed, message))
             }
         }

@@ -87,7 +87,7 @@ impl Api {
             return match self.identity {
                 Identity::Unsaid => Vec::new(),
                 Identity::Header(..) | Identity::Tokens(_) | Identity::Missing => {
-                    let detail = "set; name a path in `check_path` to have it tried";
+                    let detail = "set, but not tested; set a path in `check_path` to test it";
                     vec![line(NAME, CheckState::Advice, detail)]
                 }
             };
@@ -118,7 +118,7 @@ fn of_tools(
         let pinned = accepted.get(&tool.name).and_then(digest_of_pin);
         !accepted.is_empty() && pinned != Some(digest_of(&tool.name, &tool.shown, target))
     };
-    let detail = "its definition is not the one that was accepted, so its calls are refused: look at it, then accept it";
+    let detail = "its definition is not the one that was accepted, so its calls are refused: review it, then accept it";
     let changed: Vec<CheckLine> = config
         .tools
         .iter()

@@ -267,7 +267,7 @@ fn headers(written: &BTreeMap<String, String>) -> Result<HeaderMap, Finding> {
     Ok(headers)
 }
 
-const KEPT: &str = "the header is the connector's own; expected another";
+const KEPT: &str = "the connector sets this header itself; expected another header";
 
 /// The header of this name, unless the connector itself sets it.
 pub(super) fn free_header(name: &str) -> Option<HeaderName> {
@@ -309,7 +309,7 @@ impl Reading {
 
     fn name(&mut self, connector: &ConnectorName, entry: &Entry) -> Option<ToolName> {
         if entry.name == "undo" {
-            self.say("name", "the name `undo` is kept for undoing writes");
+            self.say("name", "the name `undo` is reserved for undoing writes");
         }
         let name = format!("{connector}.{}", entry.name).parse();
         name.map_err(|error: ToolNameError| self.say("name", error.to_string())).ok()
@@ -318,7 +318,7 @@ impl Reading {
     fn args(&mut self, entry: &Entry) -> Option<ArgsSchema> {
         let is = |key: &str, value: Value| entry.args.get(key) == Some(&value);
         if !is("type", "object".into()) || !is("additionalProperties", false.into()) {
-            self.say("args", "expected `type: object` and `additionalProperties: false`, so that nothing is sent in vain");
+            self.say("args", "expected `type: object` and `additionalProperties: false`, so that no argument is ignored");
         }
         ArgsSchema::compile(&entry.args).map_err(|error| self.say("args", error.to_string())).ok()
     }
@@ -354,14 +354,14 @@ impl Reading {
         let mut placed = BTreeSet::new();
         for name in used {
             if !declared.contains(name) {
-                self.say("args", format!("`{name}` is sent and is no property of `args`"));
+                self.say("args", format!("`{name}` is sent but is not a property of `args`"));
             }
             if !placed.insert(name) {
-                self.say("args", format!("the property `{name}` is sent to two places"));
+                self.say("args", format!("the property `{name}` is sent in two places"));
             }
         }
         for name in declared.difference(&placed) {
-            self.say("args", format!("the property `{name}` is sent nowhere"));
+            self.say("args", format!("the property `{name}` is not sent"));
         }
     }
 
@@ -401,7 +401,7 @@ fn look_agains(tools: &[Declared]) -> Vec<Finding> {
 
 fn look_again(read_back: &ReadBack, write: &Entry, read: &Entry) -> Option<String> {
     if read.side_effect != SideEffect::Read {
-        return Some(format!("the tool `{}` is no read tool", read.name));
+        return Some(format!("the tool `{}` is not a read tool", read.name));
     }
     let declared: BTreeSet<&str> = read.arguments().collect();
     let unknown = read_back.args.keys().find(|name| !declared.contains(name.as_str()));

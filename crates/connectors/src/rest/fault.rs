@@ -7,21 +7,19 @@ use upstream::{Sent, UpstreamError};
 /// What a call says whose request came to no whole answer.
 pub(super) fn of_upstream(error: &UpstreamError) -> Fault {
     let (code, sentence) = match error {
-        UpstreamError::Refused(_) => (Code::EgressRefused, "the API's address may not be reached"),
+        UpstreamError::Refused(_) => (Code::EgressRefused, "the API's address is not allowed"),
         UpstreamError::Unreachable(_) => {
-            (Code::ConnectorUnreachable, "no connection to the API came about")
+            (Code::ConnectorUnreachable, "the connection to the API failed")
         }
         UpstreamError::Tls(_) => {
-            (Code::ConnectorMisconfigured, "no protected connection to the API came about")
+            (Code::ConnectorMisconfigured, "the TLS connection to the API failed")
         }
         UpstreamError::Late { sent: Sent::Never } => {
-            (Code::ConnectorUnreachable, "no connection to the API came about in time")
+            (Code::ConnectorUnreachable, "the connection to the API timed out")
         }
-        UpstreamError::Late { sent: Sent::Perhaps } => {
-            (Code::ToolTimeout, "the API did not answer in time")
-        }
+        UpstreamError::Late { sent: Sent::Perhaps } => (Code::ToolTimeout, "the API timed out"),
         UpstreamError::Broken { .. } => {
-            (Code::ConnectorUnreachable, "the API's answer was cut off, or was none of HTTP")
+            (Code::ConnectorUnreachable, "the API's response was incomplete or was not valid HTTP")
         }
     };
     Fault::new(code, sentence)
@@ -33,5 +31,5 @@ pub(super) fn of_status(status: u16) -> Fault {
         401 | 403 => Code::ConnectorAuthFailed,
         _ => Code::ToolError,
     };
-    Fault::new(code, format!("the API answered {status}"))
+    Fault::new(code, format!("the API returned {status}"))
 }

@@ -184,11 +184,11 @@ impl RestTool {
             return Ok(Value::Null);
         }
         if is_packed(&answer.headers) {
-            return Err(invalid("the API packed its answer, which nobody asked for"));
+            return Err(invalid("the API compressed its response, which was not requested"));
         }
         let Body::Whole(body) = &answer.body else {
             let most = self.entry.max_bytes;
-            let message = format!("expected an answer of at most {most} bytes");
+            let message = format!("expected a response of at most {most} bytes");
             return Err(Fault::new(Code::ResultTooLarge, message));
         };
         let value = match Exact::parse(body) {
@@ -198,7 +198,7 @@ impl RestTool {
         };
         let Some(pointer) = &self.entry.result else { return Ok(value) };
         let found = value.pointer(pointer).cloned();
-        found.ok_or_else(|| invalid("the answer has nothing at the place of the result"))
+        found.ok_or_else(|| invalid("the response has no value at the path of the result"))
     }
 }
 

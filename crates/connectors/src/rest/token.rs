@@ -119,7 +119,7 @@ impl Tokens {
         headers.insert(header::CONTENT_TYPE, form);
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let proof = sensitive(self.client.expose());
-        let proof = proof.ok_or_else(|| refused("the client's secret cannot be sent"))?;
+        let proof = proof.ok_or_else(|| refused("the client secret cannot be sent"))?;
         headers.insert(header::AUTHORIZATION, proof);
         let left = until.saturating_duration_since(Instant::now());
         let limits = Limits { whole: left.min(LONGEST), idle: IDLE, answer_bytes: MAX_BYTES };
@@ -129,24 +129,25 @@ impl Tokens {
         // A token that is asked for twice harms nobody, so whatever went wrong is certain.
         let answer = sent.map_err(|error| {
             let fault = of_upstream(&error);
-            let message = format!("no token came: {}", fault.message);
+            let message = format!("the token request failed: {}", fault.message);
             Fault { message, ..fault }
         })?;
         if answer.status != StatusCode::OK {
             return Err(of_status(answer.status));
         }
         let Body::Whole(body) = &answer.body else {
-            return Err(refused("the token server's answer is too long"));
+            return Err(refused("the token server's response is too long"));
         };
         // What the parser says is not told: it may quote the answer.
         let granted: Granted = serde_json::from_slice(body)
-            .map_err(|_| refused("the token server's answer is no token"))?;
+            .map_err(|_| refused("the token server's response is not a valid token response"))?;
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
-            return Err(refused("the token server gives tokens of another type than `Bearer`"));
+            return Err(refused("the token server returns tokens of another type than `Bearer`"));
         }
         let value = Secret::new(format!("Bearer {}", granted.access_token.expose()));
         let value = sensitive(value.expose());
-        let value = value.ok_or_else(|| refused("the token server's answer is no token"))?;
+        let value = value
+            .ok_or_else(|| refused("the token server's response is not a valid token response"))?;
         Ok(Token { value, until: Instant::now() + lifetime(granted.expires_in) })
     }
 }
@@ -157,7 +158,7 @@ fn of_status(status: StatusCode) -> Fault {
     let may_answer_later = status == StatusCode::TOO_MANY_REQUESTS || status.as_u16() >= 500;
     let code =
         if may_answer_later { Code::ConnectorUnreachable } else { Code::ConnectorAuthFailed };
-    Fault::new(code, format!("the token server answered {}", status.as_u16()))
+    Fault::new(code, format!("the token server returned {}", status.as_u16()))
 }
 
 /// How long a token is kept.

@@ -128,7 +128,7 @@ async fn what_is_taken_out_of_the_publication_is_found_missing_again() {
         (set("(publish = 'insert, update, delete')"), "every operation is published"),
         (set("(publish_via_partition_root = true)"), "rows are published by leaf"),
         (set("table items"), "ledger and heartbeat are published"),
-        ("drop function service.beat(text)".to_owned(), "the service can beat"),
+        ("drop function service.beat(text)".to_owned(), "the service can write its heartbeat"),
     ] {
         world.admin.batch_execute(&sql).await.unwrap();
         let found = look(&world, &[]).await;

@@ -227,7 +227,7 @@ async fn checking_names_arguments_that_do_not_take_what_a_column_of_their_name_r
     assert!(advice.iter().all(|line| line.state == CheckState::Advice), "{advice:?}");
     let detail = |tool: &str, name: &str, given: &str, taken: &str, instead: &str| {
         format!(
-            "`{tool}` returns `{name}` as {given} in JSON, and this argument takes {taken} alone: \
+            "`{tool}` returns `{name}` as {given} in JSON, and this argument accepts only {taken}: \
              {instead}"
         )
     };

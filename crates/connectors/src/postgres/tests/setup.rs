@@ -69,7 +69,7 @@ async fn check_names_what_is_missing_and_is_content_after_the_setup() {
     let failed: Vec<_> = lines.iter().filter(|line| line.state == CheckState::Fail).collect();
     assert!(failed.is_empty(), "{failed:?}");
     assert_eq!(state(&lines, "all 2 tools fit").state, CheckState::Pass);
-    let messages = state(&lines, "logical messages are kept to the service");
+    let messages = state(&lines, "only the service can emit logical messages");
     assert_eq!(messages.state, CheckState::Advice);
     let script = setup_sql(&world.blueprint, Witness::Later).unwrap();
     let recommended: String = script
@@ -82,7 +82,7 @@ async fn check_names_what_is_missing_and_is_content_after_the_setup() {
     world.admin.batch_execute(&recommended).await.unwrap();
     result(world.call("set", json!({})).await);
     let lines = check(&world.blueprint, &world.deps).await.unwrap();
-    let messages = state(&lines, "logical messages are kept to the service");
+    let messages = state(&lines, "only the service can emit logical messages");
     assert_eq!(messages.state, CheckState::Pass);
     world.end().await;
 }

@@ -180,7 +180,7 @@ async fn statements_that_are_no_single_query_are_refused_when_the_connector_is_b
         ("delete from nothing", "42P01"),
         ("delete from items where id = 'x", "never ends"),
         ("delete from items where id = $1", "named parameters"),
-        ("delete from items where id = $other", "no property"),
+        ("delete from items where id = $other", "not a property"),
         ("select point(1, 2) as p", "cast it to text"),
         ("select 1 as a, 2 as a", "two columns"),
         ("delete from items", "returns no rows"),

@@ -28,7 +28,7 @@ pub(super) fn float(value: f64) -> Value {
     if !keeps {
         return Value::String(format!("{value:?}"));
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+    #[expect(clippy::cast_possible_truncation, reason = "the value is an integer below 2^53")]
     let number = if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) };
     number
 }

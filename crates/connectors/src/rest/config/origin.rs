@@ -94,8 +94,8 @@ impl<'a> Origin<'a> {
 fn description(written: &Value) -> Result<Description, Finding> {
     if !written.is_string() && written.to_string().len() > LONGEST_DESCRIPTION {
         let message = format!(
-            "expected at most {LONGEST_DESCRIPTION} bytes; `convert` makes a tool list of a longer \
-             description"
+            "expected at most {LONGEST_DESCRIPTION} bytes; `convert` makes a tool list from a \
+             longer description"
         );
         return Err(Finding::new("/openapi", message));
     }

@@ -52,7 +52,10 @@ fn what_is_wrong_in_a_config_is_told_by_its_place() {
         ),
         (of(with(get(), json!({"path": "/pets/{pet"}))), "/path`: expected arguments in braces"),
         (of(with(get(), json!({"path": "/pets/{pet}?a=1"}))), "/path`: expected visible ASCII"),
-        (of(with(get(), json!({"path": "/pets/{other}"}))), "`other` is sent and is no property"),
+        (
+            of(with(get(), json!({"path": "/pets/{other}"}))),
+            "`other` is sent but is not a property",
+        ),
         (of(with(get(), json!({"body": {"arg": "pet"}}))), "has no body"),
         (
             of(with(get(), json!({"success": [200, 404], "not_applied": [404]}))),
@@ -61,18 +64,18 @@ fn what_is_wrong_in_a_config_is_told_by_its_place() {
         (of(with(get(), json!({"idempotency_header": "Host"}))), "idempotency_header"),
         (of(with(get(), json!({"args": {"type": "object"}}))), "additionalProperties"),
         (of(with(get(), json!({"method": "TRACE"}))), "/method`: expected one of"),
-        (of(with(get(), json!({"name": "undo"}))), "kept for undoing"),
+        (of(with(get(), json!({"name": "undo"}))), "reserved for undoing"),
         (of(with(get(), json!({"other": 1}))), "knows no member `other`"),
         (
             of(parameter(json!({"in": "header", "name": "Authorization", "arg": "a"}))),
-            "the connector's own",
+            "the connector sets this header itself",
         ),
         (of(parameter(json!({"in": "cookie", "name": "a"}))), "/in`"),
-        (of(parameter(json!({"in": "query", "name": "b"}))), "`b` is sent and is no property"),
+        (of(parameter(json!({"in": "query", "name": "b"}))), "`b` is sent but is not a property"),
         (of(with(tool("POST", "/p/{a}", &["a"]), json!({"body": {"arg": "a"}}))), "two places"),
         (
             of(with(tool("POST", "/p", &["a", "b"]), json!({"body": {"arg": "a"}}))),
-            "`b` is sent nowhere",
+            "`b` is not sent",
         ),
     ];
     for (config, expected) in table {
@@ -106,7 +109,7 @@ fn a_look_again_is_held_to_the_tools_that_there_are() {
     };
     let table = [
         (other("operation", json!("none")), "no tool is named `none`"),
-        (other("operation", json!("create")), "`create` is no read tool"),
+        (other("operation", json!("create")), "`create` is not a read tool"),
         (other("args", json!({})), "`get` needs the argument `pet`"),
         (other("args", json!({"pet": {"value": 1}, "x": {"value": 1}})), "takes no argument `x`"),
         (other("args", json!({"pet": {"arg": "id"}})), "has no argument `id`"),
