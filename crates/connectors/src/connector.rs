@@ -134,11 +134,11 @@ pub trait Connector: Send + Sync + fmt::Debug {
     /// Its tools.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// What its tools are to be kept with, so that they can be built without the governed system.
-    fn learnt(&self) -> BTreeMap<ToolName, Value>;
+    /// The schemas of its tools, to be stored so that the tools can be built without the governed system.
+    fn tool_schemas(&self) -> BTreeMap<ToolName, Value>;
 
-    /// What kept the governed system from being reached when it was last tried.
-    fn unreached(&self) -> Option<Fault>;
+    /// The error of the last connection to the governed system; `None` if it succeeded.
+    fn last_connect_error(&self) -> Option<Fault>;
 }
 
 /// One thing that was looked at in a governed system.
@@ -262,8 +262,8 @@ pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connect
 pub(crate) fn stand_in(blueprint: &Blueprint, error: &BuildError) -> Option<Arc<dyn Connector>> {
     match blueprint.kind.as_str() {
         postgres::KIND => {
-            let unlearnt = postgres::Unlearnt::new(blueprint, &error.fault())?;
-            Some(Arc::new(unlearnt))
+            let declared = postgres::DeclaredConnector::new(blueprint, &error.fault())?;
+            Some(Arc::new(declared))
         }
         _ => None,
     }

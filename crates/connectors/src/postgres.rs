@@ -4,11 +4,13 @@
 //! ONLY transactions and leave no trace; every write inserts a ledger row and a signed marker in
 //! its own transaction, which is how a lost answer is settled later.
 
+mod accepted;
 mod chains;
 mod changes;
 mod check;
 mod config;
 mod coverage;
+mod declared;
 mod estimate;
 mod fault;
 mod governed;
@@ -17,7 +19,6 @@ mod marker;
 mod measure;
 mod meter;
 mod names;
-mod pin;
 mod pool;
 mod read_back;
 mod rights;
@@ -29,7 +30,6 @@ mod shape;
 mod statement;
 pub(crate) mod target;
 mod tls;
-mod unlearnt;
 mod value;
 mod wire;
 
@@ -44,12 +44,12 @@ use serde_json::Value;
 use tool::{Claim, Definition, Estimate, Reading, Run, Settled, Tool};
 
 use self::{
+    accepted::{SchemaMatch, accepted_schema},
     config::{Config, Declared, Returns},
+    declared::DeclaredTool,
     governed::Governed,
-    pin::{Fit, pin_of},
     pool::Pool,
     shape::Shape,
-    unlearnt::DeclaredTool,
 };
 use crate::{
     ArgsSchema, Blueprint, BuildError, Connector, CredentialField, CredentialKind, Deps, Finding,
@@ -61,10 +61,10 @@ pub use config::CONFIG_SCHEMA;
 pub use coverage::{Coverage, CoveredTable, Price};
 pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
 
+pub(crate) use accepted::targeted;
 pub(crate) use check::check;
 pub(crate) use coverage::coverage;
-pub(crate) use pin::targeted;
-pub(crate) use unlearnt::Unlearnt;
+pub(crate) use declared::DeclaredConnector;
 
 /// The kind's name.
 pub const KIND: &str = "postgres";
@@ -107,7 +107,7 @@ pub const TYPE: Type = Type {
 #[derive(Debug)]
 pub struct PostgresConnector {
     tools: Vec<Arc<PostgresTool>>,
-    /// Tools that nobody has accepted as they are declared now; none of them runs.
+    /// Tools whose current declaration is not accepted; they do not run.
     unaccepted: Vec<Arc<DeclaredTool>>,
     governed: Arc<Governed>,
 }
@@ -125,11 +125,11 @@ pub(crate) struct PostgresTool {
     max_rows: usize,
     most_changes: u64,
     reports: Option<config::Reports>,
-    fit: Fit,
+    schema_match: SchemaMatch,
     governed: Arc<Governed>,
 }
 
-/// What is wrong in the config by itself.
+/// The errors that the config has without a database.
 pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<Finding> {
     match config::read(connector, config) {
         Ok((config, _)) => tls::connector(&config.tls).err().into_iter().collect(),
@@ -138,16 +138,16 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
 }
 
 impl PostgresConnector {
-    /// The connector with the tools that were accepted, which asks the server nothing; where none
-    /// were yet, the connector after the server has prepared every statement. Of tools that are new
-    /// or declared otherwise since others were accepted, calls are known and never run.
+    /// The connector with its accepted tools, without a connection to the server. If no tool was accepted
+    /// yet, the server prepares every statement first. Calls of tools that are new or changed since then are
+    /// recorded and never run.
     pub(crate) async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Self, BuildError> {
         let (config, declared) = config::read(&blueprint.name, &blueprint.config)
             .map_err(|findings| BuildError::Config { findings })?;
         let governed = Arc::new(Governed::new(&config, blueprint, deps)?);
         let (mut tools, mut unaccepted) = (Vec::new(), Vec::new());
         if blueprint.tools.is_empty() {
-            tools = learnt(&governed, declared, (&config, blueprint)).await?;
+            tools = read_tools(&governed, declared, (&config, blueprint)).await?;
         } else {
             for declared in declared {
                 if let Some(tool) = accepted(&governed, &declared, &blueprint.tools) {
@@ -163,20 +163,20 @@ impl PostgresConnector {
     }
 }
 
-/// The tool as it was accepted; nothing where it was not, or is declared otherwise now.
+/// The accepted tool; `None` if it is not accepted, or its declaration has changed.
 fn accepted(
     governed: &Arc<Governed>,
     declared: &Declared,
-    pins: &BTreeMap<ToolName, Value>,
+    stored: &BTreeMap<ToolName, Value>,
 ) -> Option<PostgresTool> {
-    let pin = pin_of(pins, &declared.name)?;
-    let shapes = pin.clone().shapes(declared)?;
-    let tool = governed.assemble(declared.clone(), shapes, Fit::default());
-    pin.is_of(&tool).then_some(tool)
+    let schema = accepted_schema(stored, &declared.name)?;
+    let shapes = schema.clone().shapes(declared)?;
+    let tool = governed.assemble(declared.clone(), shapes, SchemaMatch::default());
+    schema.matches(&tool).then_some(tool)
 }
 
-/// The tools with the types that the server gives them now.
-async fn learnt(
+/// The tools with the types that the server has now.
+async fn read_tools(
     governed: &Arc<Governed>,
     declared: Vec<Declared>,
     (config, blueprint): (&Config, &Blueprint),
@@ -212,12 +212,12 @@ impl Connector for PostgresConnector {
         accepted.chain(others).collect()
     }
 
-    fn learnt(&self) -> BTreeMap<ToolName, Value> {
-        self.tools.iter().map(|tool| (tool.definition.name.clone(), tool.pin())).collect()
+    fn tool_schemas(&self) -> BTreeMap<ToolName, Value> {
+        self.tools.iter().map(|tool| (tool.definition.name.clone(), tool.schema())).collect()
     }
 
-    fn unreached(&self) -> Option<Fault> {
-        self.governed.unreached()
+    fn last_connect_error(&self) -> Option<Fault> {
+        self.governed.last_connect_error()
     }
 }
 

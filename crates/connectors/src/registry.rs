@@ -110,7 +110,7 @@ impl Slot {
 
     fn standing(&self) -> Standing {
         let of = |connector: &Arc<dyn Connector>| {
-            connector.unreached().map_or(Standing::Reached, Standing::Lost)
+            connector.last_connect_error().map_or(Standing::Reached, Standing::Lost)
         };
         match (self.connector.get(), &*self.failed()) {
             (Some(built), _) => of(built),

@@ -98,7 +98,7 @@ struct Api {
     base: Address,
     client: Client,
     identity: Identity,
-    unreached: Mutex<Option<Fault>>,
+    last_connect_error: Mutex<Option<Fault>>,
 }
 
 /// What is wrong in the config by itself.
@@ -192,7 +192,12 @@ impl Api {
         let client = client.map_err(|error| BuildError::Config {
             findings: vec![Finding::new("/tls", error.to_string())],
         })?;
-        Ok(Self { base: config.base.clone(), client, identity, unreached: Mutex::new(None) })
+        Ok(Self {
+            base: config.base.clone(),
+            client,
+            identity,
+            last_connect_error: Mutex::new(None),
+        })
     }
 
     async fn proof(&self, until: Instant) -> Result<Proof, Fault> {
@@ -216,7 +221,7 @@ impl Api {
         // An API that takes a request and then is slow was reached.
         let never = answered.as_ref().err().filter(|error| error.sent() == Sent::Never);
         let fault = never.map(fault::of_upstream);
-        *self.unreached.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        *self.last_connect_error.lock().unwrap_or_else(PoisonError::into_inner) = fault;
         answered
     }
 }
@@ -261,7 +266,7 @@ impl Connector for RestConnector {
         self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
     }
 
-    fn learnt(&self) -> BTreeMap<ToolName, Value> {
+    fn tool_schemas(&self) -> BTreeMap<ToolName, Value> {
         let accepted = self.tools.iter().filter(|tool| tool.standing == Standing::Accepted);
         accepted
             .map(|tool| {
@@ -275,8 +280,8 @@ impl Connector for RestConnector {
             .collect()
     }
 
-    fn unreached(&self) -> Option<Fault> {
-        self.api.unreached.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn last_connect_error(&self) -> Option<Fault> {
+        self.api.last_connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -13,7 +13,7 @@ pub use builtin::Records;
 pub use check::Adapters;
 pub use deciders::Deciders;
 pub(crate) use toolbox::blueprint;
-pub use toolbox::{Learnt, OrgTools};
+pub use toolbox::{OrgTools, ToolSchemas};
 pub(crate) use webhook_sender::WebhookSender;
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
 use crate::{
-    adapters::{Learnt, OrgTools},
+    adapters::{OrgTools, ToolSchemas},
     checkpoints::{self, Checkpoints},
     clock::SystemClock,
     core::Core,
@@ -313,11 +313,11 @@ async fn noting_uses(core: Core, stopped: watch::Receiver<()>) {
     }
 }
 
-/// Notes what was learnt of the tools of connectors that an older version made.
+/// Stores the tool schemas of connectors that an older version created.
 async fn noting_tools(core: Core, tools: Arc<OrgTools>, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(NOTE_TOOLS_EVERY, stopped);
     while pulse.next().await.is_some() {
-        for Learnt { org, connector, tools } in tools.take_learnt() {
+        for ToolSchemas { org, connector, tools } in tools.take_schemas() {
             if let Err(error) = core.operator(org).learn_tools(connector, tools).await {
                 // Its next call brings it up again.
                 tracing::warn!(

@@ -10,10 +10,11 @@ use serde_json::Value;
 use tokio_postgres::Client;
 
 use super::{
-    PostgresConnector, PostgresTool, chains, config,
+    PostgresConnector, PostgresTool,
+    accepted::accepted_schema,
+    chains, config,
     fault::{ConnectError, SessionError, sentence},
     governed::{Governed, SMALL_ANSWER},
-    pin::pin_of,
     pool::{Lease, Pool},
     rights::{self, Want},
     session::Access,
@@ -139,7 +140,8 @@ async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> {
 fn of_tools(built: &PostgresConnector, accepted: &BTreeMap<ToolName, Value>) -> Vec<CheckLine> {
     let changed = built.tools.iter().filter(|tool| {
         let name = &tool.definition.name;
-        accepted.contains_key(name) && !pin_of(accepted, name).is_some_and(|pin| pin.is_of(tool))
+        accepted.contains_key(name)
+            && !accepted_schema(accepted, name).is_some_and(|schema| schema.matches(tool))
     });
     let detail = "the database returns other types than when the tool was accepted, so its calls \
         are refused: review it, then accept it with `chancery connector update`";

@@ -1,5 +1,5 @@
-//! One governed database as all tools of a connector see it, and what is asked of it beside running
-//! them: learning the types of statements, and settling actions whose end nobody saw.
+//! One governed database, shared by all tools of a connector: its pools, the types of its statements, and
+//! the settlement of actions with an unknown outcome.
 
 use std::{
     fmt,
@@ -15,12 +15,12 @@ use tool::Settled;
 
 use super::{
     CONN_PASSWORD, PostgresTool, READ_PASSWORD,
+    accepted::{BACKOFF, SchemaMatch},
     config::{Config, Declared, Returns},
     fault::{ConnectError, SessionError, of_statement, sentence},
     ledger::{self, Entry, Found, Signer},
     marker::MarkerKey,
     names::Prefix,
-    pin::{Fit, LOOK_AGAIN},
     pool::{Lease, Pool},
     quote,
     session::{Access, Login, Pace, Target},
@@ -30,28 +30,28 @@ use super::{
 };
 use crate::{Blueprint, BuildError, Credential, Deps, Finding};
 
-/// How long a settlement waits for a transaction that still holds the action's key.
+/// How long a settlement waits for a transaction that still holds the row of the action.
 const SETTLE_LIMIT: Duration = Duration::from_secs(8);
-/// How long the server may think about one statement when a connector is built.
-const LEARN_LIMIT: Duration = Duration::from_secs(5);
-/// How long one step of building a connector may take in all.
+/// Time limit of one statement when a connector is built.
+const PREPARE_LIMIT: Duration = Duration::from_secs(5);
+/// Time limit of one step of building a connector, with the connection.
 const BUILD_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes that anything but a run may bring.
+/// Maximum size of the response to any statement except a run, in bytes.
 pub(super) const SMALL_ANSWER: usize = 1 << 20;
 
 /// One governed database.
 pub(super) struct Governed {
     pub(super) reads: Arc<Pool>,
     pub(super) writes: Arc<Pool>,
-    // Which connector at which revision, and which database.
+    // The connector with its revision, and the database.
     named: (String, String),
-    // The cluster that was met last.
+    // The system identifier of the cluster at the last connection.
     system: Mutex<Option<String>>,
-    // Since when, and why, the database could not be reached; nothing once it was.
-    unreached: Mutex<Option<(Instant, Fault)>>,
+    // The time and the cause of the last failed connection; `None` after a successful one.
+    last_connect_error: Mutex<Option<(Instant, Fault)>>,
     marker: MarkerKey,
     entropy: Arc<dyn Entropy>,
-    /// Where tools run, as their digests cover it.
+    /// The database that tools run on, in the form that their digests cover.
     pub(super) target: Arc<Value>,
     pub(super) statement_limit: Duration,
     pub(super) lock_limit: Duration,
@@ -67,7 +67,7 @@ impl fmt::Debug for Governed {
 }
 
 impl Governed {
-    /// The pools and keys; nothing is asked of the database yet.
+    /// The pools and keys; it does not connect yet.
     pub(super) fn new(
         config: &Config,
         blueprint: &Blueprint,
@@ -90,7 +90,7 @@ impl Governed {
             writes,
             named: (format!("{}/{}", blueprint.id, blueprint.revision), config.database.clone()),
             system: Mutex::default(),
-            unreached: Mutex::default(),
+            last_connect_error: Mutex::default(),
             marker,
             target: Arc::new(super::target::target(&blueprint.config)),
             entropy: deps.entropy.clone(),
@@ -101,26 +101,25 @@ impl Governed {
         })
     }
 
-    /// Who signs markers.
+    /// The signer of markers.
     pub(super) fn signer(&self) -> Signer<'_> {
         Signer { key: &self.marker, entropy: &*self.entropy }
     }
 
-    /// The pace of a transaction whose every step may take this long.
+    /// The time limits of a transaction with this limit for each statement.
     pub(super) fn pace(&self, limit: Duration) -> Pace<'_> {
         Pace { statement: limit, lock: limit, idle: limit * 2, search_path: &self.search_path }
     }
 
-    /// The place where writes leave their traces, as far as it is known: the connector as it is
-    /// configured, the cluster and the database. A database that is restored or moved elsewhere is
-    /// another place.
+    /// The place of writes: the revision of the connector, the cluster and the database; `None` before the
+    /// first connection. A database that was restored or moved to another cluster is another place.
     pub(super) fn place(&self) -> Option<String> {
         let system = self.system.lock().unwrap_or_else(PoisonError::into_inner).clone();
         system.map(|system| self.place_at(&system))
     }
 
-    /// The place that this connection leads to, which is from now on the place of the connector.
-    pub(super) fn noted(&self, lease: &Lease) -> String {
+    /// The place of this connection, which becomes the place of the connector.
+    pub(super) fn note_place(&self, lease: &Lease) -> String {
         let system = lease.session.system();
         let mut known = self.system.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_deref() != Some(system) {
@@ -134,8 +133,7 @@ impl Governed {
         format!("{connector}/{system}/{database}")
     }
 
-    /// A connection in a fresh transaction; whether it could be had is what the connector's state is
-    /// told by.
+    /// A connection with a new transaction. Its success or failure sets the state of the connector.
     pub(super) async fn begin(
         &self,
         pool: &Arc<Pool>,
@@ -145,51 +143,51 @@ impl Governed {
         let begun = pool.begin(access, pace, bytes).await;
         match &begun {
             Ok((lease, _)) => {
-                self.noted(lease);
-                self.note_reached(None);
+                self.note_place(lease);
+                self.note_connected(None);
             }
-            // That all connections are busy, or shared with others, says nothing of the database.
+            // Busy or shared connections say nothing about the database.
             Err(
                 SessionError::Connect(ConnectError::Busy(_) | ConnectError::Shared)
                 | SessionError::Database(_),
             ) => {}
-            Err(SessionError::Connect(error)) => self.note_reached(Some(error.fault())),
+            Err(SessionError::Connect(error)) => self.note_connected(Some(error.fault())),
         }
         begun
     }
 
-    /// What kept the database from being reached when it was last tried.
-    pub(super) fn unreached(&self) -> Option<Fault> {
-        let unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
-        unreached.as_ref().map(|(_, fault)| fault.clone())
+    /// The error of the last connection; `None` if it succeeded.
+    pub(super) fn last_connect_error(&self) -> Option<Fault> {
+        let last = self.last_connect_error.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().map(|(_, fault)| fault.clone())
     }
 
-    /// Whether the database could not be reached a moment ago, so that it is not asked again yet.
-    pub(super) fn rests(&self) -> bool {
-        let unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
-        unreached.as_ref().is_some_and(|(at, _)| at.elapsed() < LOOK_AGAIN)
+    /// Whether the last connection failed less than [`BACKOFF`] ago, so that the database is not tried yet.
+    pub(super) fn in_backoff(&self) -> bool {
+        let last = self.last_connect_error.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().is_some_and(|(at, _)| at.elapsed() < BACKOFF)
     }
 
-    /// Notes that nobody waited any longer for the database.
-    pub(super) fn not_reached_in_time(&self) {
-        self.note_reached(Some(ConnectError::Late.fault()));
+    /// Records that a wait for the database timed out.
+    pub(super) fn note_connect_timeout(&self) {
+        self.note_connected(Some(ConnectError::Late.fault()));
     }
 
-    fn note_reached(&self, fault: Option<Fault>) {
+    fn note_connected(&self, fault: Option<Fault>) {
         let now = fault.map(|fault| (Instant::now(), fault));
-        let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
-        *unreached = now;
+        let mut last = self.last_connect_error.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = now;
     }
 
-    /// Makes certain whether a write of the action was committed. A database that is not at the
-    /// place of the run knows nothing of it, so what it lacks says nothing.
+    /// Determines whether a write of the action was committed. In a database at another place than the run, a
+    /// missing row proves nothing.
     pub(super) async fn settle(
         &self,
         org: OrgId,
         action: ActionId,
         place: Option<&str>,
     ) -> Settled {
-        match timeout(SETTLE_LIMIT + LEARN_LIMIT, self.tombstone(org, action, place)).await {
+        match timeout(SETTLE_LIMIT + PREPARE_LIMIT, self.tombstone(org, action, place)).await {
             Ok(Ok(Some(Found::Tombstone))) => Settled::NotApplied,
             Ok(Ok(Some(Found::Write))) => Settled::Applied,
             Ok(Ok(None)) => Settled::Unknowable,
@@ -201,7 +199,8 @@ impl Governed {
         }
     }
 
-    /// What the ledger holds of the action from now on; nothing where this is another place.
+    /// Writes a tombstone for the action unless its write is there, and returns which of the two the ledger
+    /// has; `None` at another place than the run.
     async fn tombstone(
         &self,
         org: OrgId,
@@ -211,7 +210,7 @@ impl Governed {
         let pace = self.pace(SETTLE_LIMIT);
         let begun = self.begin(&self.writes, Access::ReadWrite, (&pace, SMALL_ANSWER)).await;
         let (mut lease, xid) = begun.map_err(|error| error.fault().message)?;
-        let here = self.noted(&lease);
+        let here = self.note_place(&lease);
         if ran_at.is_some_and(|ran_at| ran_at != here) {
             lease.roll_back().await;
             return Ok(None);
@@ -233,7 +232,7 @@ impl Governed {
         }
     }
 
-    /// A connector that writes needs the governed schema.
+    /// The findings about the schema `service`, which a connector that writes needs.
     pub(super) async fn ledger_findings(
         &self,
         declared: &[Declared],
@@ -252,26 +251,28 @@ impl Governed {
         Ok(findings)
     }
 
-    /// The tool with the types that the server gives its statement, or the member of its
-    /// entry that does not fit and why.
+    /// The tool with the types that the server has for its statements, or the member of its entry that is
+    /// invalid and why.
     pub(super) async fn tool(
         self: &Arc<Self>,
         declared: Declared,
     ) -> Result<Result<PostgresTool, (&'static str, String)>, BuildError> {
         let Declared { entry, statement, estimate, .. } = &declared;
         let pool = if entry.footprint.is_some() { &self.writes } else { &self.reads };
-        let shape = match self.learn(pool, statement, entry.returns).await? {
+        let shape = match self.read_types(pool, statement, entry.returns).await? {
             Ok(shape) => shape,
             Err(message) => return Ok(Err(("sql", message))),
         };
         let estimate = match estimate {
             None => None,
-            Some(statement) => match self.learn(&self.reads, statement, Returns::Rows).await? {
-                Ok(shape) => Some(shape),
-                Err(message) => return Ok(Err(("estimate_sql", message))),
-            },
+            Some(statement) => {
+                match self.read_types(&self.reads, statement, Returns::Rows).await? {
+                    Ok(shape) => Some(shape),
+                    Err(message) => return Ok(Err(("estimate_sql", message))),
+                }
+            }
         };
-        Ok(Ok(self.assemble(declared, (shape, estimate), Fit::learnt())))
+        Ok(Ok(self.assemble(declared, (shape, estimate), SchemaMatch::just_read())))
     }
 
     /// The tool with these types.
@@ -279,7 +280,7 @@ impl Governed {
         self: &Arc<Self>,
         declared: Declared,
         (shape, estimate): (Shape, Option<Shape>),
-        fit: Fit,
+        schema_match: SchemaMatch,
     ) -> PostgresTool {
         let Declared { name, entry, written, statement: _, estimate: _, args } = declared;
         let digest = digest_of(&name, (&written, &shape.written()), &self.target);
@@ -297,12 +298,12 @@ impl Governed {
             max_rows,
             most_changes,
             reports,
-            fit,
+            schema_match,
             governed: self.clone(),
         }
     }
 
-    async fn learn(
+    async fn read_types(
         &self,
         pool: &Arc<Pool>,
         statement: &Statement,
@@ -312,14 +313,14 @@ impl Governed {
         Ok(prepared.and_then(|prepared| Shape::learn(statement, &prepared, returns)))
     }
 
-    /// Prepares one statement anew in a transaction that is rolled back. Nothing is executed.
+    /// Prepares one statement again in a transaction that is rolled back. It executes nothing.
     pub(super) async fn prepare(
         &self,
         pool: &Arc<Pool>,
         text: &str,
     ) -> Result<Result<tokio_postgres::Statement, String>, BuildError> {
         let preparing = async {
-            let pace = self.pace(LEARN_LIMIT);
+            let pace = self.pace(PREPARE_LIMIT);
             let begun = self.begin(pool, Access::ReadOnly, (&pace, SMALL_ANSWER)).await;
             let (mut lease, _) = begun.map_err(|error| error.fault())?;
             lease.session.forget(text);
@@ -358,7 +359,7 @@ fn login(user: &str, credential: &Credential, field: &str) -> Login {
     Login { user: user.to_owned(), password: credential.field(field).cloned() }
 }
 
-/// The digest of a tool that is written like this, has these types and runs there.
+/// The digest of a tool with this entry, these types and this target.
 pub(super) fn digest_of(
     name: &ToolName,
     (written, types): (&Value, &Value),

@@ -175,7 +175,7 @@ impl PostgresTool {
     /// could not be found out by the place that was recorded.
     fn elsewhere(&self, run: &Run<'_>, lease: &Lease) -> Option<ConnectError> {
         match run.place {
-            Some(place) if place == self.governed.noted(lease) => None,
+            Some(place) if place == self.governed.note_place(lease) => None,
             Some(_) => Some(ConnectError::Moved),
             None => Some(ConnectError::NotMet),
         }

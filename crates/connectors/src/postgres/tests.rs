@@ -3,6 +3,7 @@
 
 mod changes;
 mod coverage;
+mod declared;
 mod estimates;
 mod faults;
 mod kinds;
@@ -17,6 +18,5 @@ mod settling;
 mod setup;
 mod stale;
 mod tls;
-mod unlearnt;
 mod world;
 mod writes;

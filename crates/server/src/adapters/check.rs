@@ -49,7 +49,7 @@ impl ConnectorCheck for Adapters {
             return if fits { Ok(KnownTools::new()) } else { Err(UnfitError::Config(sentences)) };
         }
         let built = connectors::build(&blueprint, &self.0).await.map_err(unfit)?;
-        Ok(built.learnt())
+        Ok(built.tool_schemas())
     }
 
     async fn look(

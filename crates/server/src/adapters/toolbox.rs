@@ -42,17 +42,17 @@ pub struct OrgTools {
     registry: Registry,
     own: Vec<Arc<dyn Tool>>,
     read: Mutex<HashMap<OrgId, Reading>>,
-    learnt: Mutex<HashMap<ConnectorId, Learnt>>,
+    schemas: Mutex<HashMap<ConnectorId, ToolSchemas>>,
 }
 
-/// What the tools of a connector are to be kept with, which its row does not have yet.
+/// The schemas of the tools of a connector, which its row does not have yet.
 #[derive(Debug)]
-pub struct Learnt {
+pub struct ToolSchemas {
     /// The org.
     pub org: OrgId,
     /// The connector, at this revision.
     pub connector: (ConnectorId, u32),
-    /// What its tools are to be kept with.
+    /// The schemas to store.
     pub tools: admin::KnownTools,
 }
 
@@ -112,7 +112,7 @@ impl OrgTools {
             registry: Registry::new(deps),
             own,
             read: Mutex::default(),
-            learnt: Mutex::default(),
+            schemas: Mutex::default(),
         })
     }
 
@@ -141,7 +141,7 @@ impl OrgTools {
         let wanted = Revision { org: *org, id: *id, name, revision: (*revision).into() };
         match self.registry.get_or_build(wanted, || blueprint(&self.vault, row)).await {
             Ok(connector) => {
-                self.note_learnt(row, &*connector);
+                self.note_schemas(row, &*connector);
                 Some(connector)
             }
             Err(error) => {
@@ -151,22 +151,22 @@ impl OrgTools {
         }
     }
 
-    /// Keeps what was learnt of a connector that was made before that was noted in its row.
-    fn note_learnt(&self, row: &Connector, built: &dyn Built) {
-        let tools = built.learnt();
+    /// Keeps the tool schemas of a connector whose row has none, since an older version created it.
+    fn note_schemas(&self, row: &Connector, built: &dyn Built) {
+        let tools = built.tool_schemas();
         if !row.tools.is_empty() || tools.is_empty() {
             return;
         }
         let connector = (row.id, row.revision);
-        let learnt = Learnt { org: row.org, connector, tools };
-        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(row.id, learnt);
+        let schemas = ToolSchemas { org: row.org, connector, tools };
+        let mut all = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(row.id, schemas);
     }
 
-    /// What was learnt since this was asked last.
-    pub fn take_learnt(&self) -> Vec<Learnt> {
-        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
-        all.drain().map(|(_, learnt)| learnt).collect()
+    /// The schemas that were read since the last call.
+    pub fn take_schemas(&self) -> Vec<ToolSchemas> {
+        let mut all = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        all.drain().map(|(_, schemas)| schemas).collect()
     }
 
     /// Those of the connectors that were used of late which are wanted, each with how it was when it

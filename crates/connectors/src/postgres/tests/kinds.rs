@@ -177,7 +177,7 @@ async fn what_to_write_instead_of_an_unknown_type_runs() {
 async fn a_tool_that_was_accepted_with_an_unknown_type_sends_no_words_to_the_server() {
     let fits = read_tool("on", "select $x::text as value", json!({"x": {"type": "string"}}), "row");
     let Some(mut world) = World::new(json!([fits])).await else { return };
-    let mut pins = world.build().await.unwrap().learnt();
+    let mut pins = world.build().await.unwrap().tool_schemas();
     // As an earlier version kept a parameter of a type that it did not know.
     for pin in pins.values_mut() {
         pin["statement"]["parameters"][0]["codec"] = json!("opaque");

@@ -46,7 +46,7 @@ async fn accepted() -> Option<World> {
     let mut world = World::bare(tools()).await?;
     world.admin.batch_execute("alter table items add note varchar(10)").await.unwrap();
     super::world::apply(&world).await;
-    world.blueprint.tools = world.build().await.unwrap().learnt();
+    world.blueprint.tools = world.build().await.unwrap().tool_schemas();
     assert_eq!(world.blueprint.tools.len(), 2);
     Some(world)
 }
@@ -66,7 +66,7 @@ async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
     let (address, leading) = leading_to(world.address).await;
     world.blueprint.config["port"] = json!(address.port());
     let learnt = world.build_anew().await;
-    world.blueprint.tools = learnt.learnt();
+    world.blueprint.tools = learnt.tool_schemas();
     leading.abort();
     let is_away = async || TcpStream::connect(address).await.is_err();
     until("nobody listens there any more", is_away).await;
@@ -75,13 +75,13 @@ async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
         tools.iter().map(|tool| tool.definition().clone()).collect::<Vec<_>>()
     };
     assert_eq!(definitions(away.tools()), definitions(learnt.tools()));
-    assert!(away.unreached().is_none(), "nobody has tried yet");
+    assert!(away.last_connect_error().is_none(), "nobody has tried yet");
     for tool in away.tools() {
         assert!(tool.changed_to().await.is_none());
         assert!(tool.check_args(&json!({"id": "one"})).is_err(), "arguments are judged as ever");
         failed(run(&world, &*tool).await, "connector_unreachable");
     }
-    assert!(away.unreached().is_some());
+    assert!(away.last_connect_error().is_some());
     world.end().await;
 }
 
@@ -94,7 +94,7 @@ async fn a_tool_that_nobody_accepted_is_known_as_changed_and_never_runs() {
     another["name"] = json!("again");
     config.as_array_mut().unwrap().push(another);
     let built = world.build().await.unwrap();
-    assert_eq!(built.learnt().len(), 1, "only what was accepted is kept");
+    assert_eq!(built.tool_schemas().len(), 1, "only what was accepted is kept");
     for tool in built.tools() {
         let name = tool.definition().name.as_str();
         if name.split_once('.').is_some_and(|(_, tool)| tool == "read") {

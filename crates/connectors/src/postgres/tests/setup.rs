@@ -230,7 +230,7 @@ async fn a_setup_that_lacks_a_power_says_which() {
 #[tokio::test]
 async fn check_tells_of_rights_that_went_came_and_of_types_that_changed() {
     let Some(mut world) = World::new(tools()).await else { return };
-    world.blueprint.tools = world.build().await.unwrap().learnt();
+    world.blueprint.tools = world.build().await.unwrap().tool_schemas();
     let user = world.blueprint.config["user"].as_str().unwrap().to_owned();
     let name = format!("rights of `{user}` on \"items\"");
     let look = async || check(&world.blueprint, &world.deps).await.unwrap();

@@ -160,7 +160,7 @@ async fn tools_are_learnt_from_the_config_alone_with_everything_said() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let connector =
         built(&blueprint(config(&stub, json!([tool("POST", "/p", &["a"])])))).await.unwrap();
-    let learnt = connector.learnt();
+    let learnt = connector.tool_schemas();
     let known = &learnt[&"pets.tool".parse().unwrap()];
     let digest = named(&*connector, "pets.tool").definition().digest;
     assert_eq!(known["digest"], json!(digest));
@@ -176,11 +176,11 @@ async fn tools_are_learnt_from_the_config_alone_with_everything_said() {
 async fn a_tool_that_was_declared_otherwise_since_is_known_and_does_not_run() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let before = blueprint(config(&stub, json!([tool("GET", "/p", &[])])));
-    let tools = built(&before).await.unwrap().learnt();
+    let tools = built(&before).await.unwrap().tool_schemas();
     let same = Blueprint { tools: tools.clone(), ..before.clone() };
     let connector = built(&same).await.unwrap();
     assert_eq!(named(&*connector, "pets.tool").changed_to().await, None);
-    assert_eq!(connector.learnt(), tools);
+    assert_eq!(connector.tool_schemas(), tools);
     let edits: [fn(&mut Value); 5] = [
         |config| config["base_url"] = json!("http://127.0.0.1:1/other"),
         |config| config["tools"][0]["path"] = json!("/other"),
@@ -203,7 +203,7 @@ async fn a_tool_that_was_declared_otherwise_since_is_known_and_does_not_run() {
 async fn what_an_older_version_accepted_is_taken_over_with_the_target_that_it_has() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let before = blueprint(config(&stub, json!([tool("GET", "/p", &[])])));
-    let tools = built(&before).await.unwrap().learnt();
+    let tools = built(&before).await.unwrap().tool_schemas();
     let older = tools.iter().map(|(name, pin)| {
         let digest = sha256(canonical(&json!({"name": name, "entry": pin["entry"]})));
         (name.clone(), json!({"digest": digest, "entry": pin["entry"]}))
@@ -283,15 +283,15 @@ async fn a_connector_that_could_not_be_reached_says_so_until_it_can() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let connector =
         built(&blueprint(config(&stub, json!([tool("GET", "/p", &[])])))).await.unwrap();
-    assert!(connector.unreached().is_none());
+    assert!(connector.last_connect_error().is_none());
     assert!(matches!(
         run(&*named(&*connector, "pets.tool"), json!({})).await,
         Outcome::Succeeded { .. }
     ));
-    assert!(connector.unreached().is_none());
+    assert!(connector.last_connect_error().is_none());
     let mut gone = blueprint(config(&stub, json!([tool("GET", "/p", &[])])));
     gone.config["base_url"] = json!("http://127.0.0.1:1");
     let connector = built(&gone).await.unwrap();
     run(&*named(&*connector, "pets.tool"), json!({})).await;
-    assert_eq!(connector.unreached().unwrap().code.as_str(), "connector_unreachable");
+    assert_eq!(connector.last_connect_error().unwrap().code.as_str(), "connector_unreachable");
 }

@@ -218,7 +218,7 @@ async fn an_operation_that_nobody_accepted_is_not_asked() {
     let stub = Stub::new(vec![ok(json!({"id": 7}))]).await;
     let mut blueprint = blueprint(config(&stub, tools()));
     let first = built(&blueprint).await.unwrap();
-    let mut pins: BTreeMap<_, _> = first.learnt();
+    let mut pins: BTreeMap<_, _> = first.tool_schemas();
     let other = json!({"digest": crypto::sha256("another"), "entry": {}});
     assert!(digest_of_pin(&other).is_some());
     pins.insert("pets.get".parse().unwrap(), other);

@@ -55,7 +55,7 @@ fn standing(host: &str, port: u16) -> Blueprint {
 async fn accepted(host: &str, port: u16) -> Blueprint {
     let (egress, _) = scripted(PrivateNetworks::Allowed, &[&["127.0.0.1"]]);
     let before = standing(host, port);
-    let tools = build(&before, &deps_over(egress)).await.unwrap().learnt();
+    let tools = build(&before, &deps_over(egress)).await.unwrap().tool_schemas();
     Blueprint { tools, ..before }
 }
 

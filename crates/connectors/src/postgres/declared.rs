@@ -1,5 +1,5 @@
-//! A connector whose database never gave its statements their types: its tools as far as its config
-//! declares them, so that calls of them are decided and recorded, and come to what stands in the way.
+//! A connector whose database was never reached: its tools as the config declares them, so that calls of
+//! them are decided and recorded, and fail with the cause.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,35 +15,34 @@ use super::{
 };
 use crate::{ArgsSchema, Blueprint, Connector};
 
-/// The connector as it is declared.
+/// The connector as the config declares it.
 #[derive(Debug)]
-pub(crate) struct Unlearnt {
+pub(crate) struct DeclaredConnector {
     tools: Vec<Arc<DeclaredTool>>,
     fault: Fault,
 }
 
-/// One tool as it is declared, which does not run.
+/// One tool as the config declares it; it does not run.
 #[derive(Debug)]
 pub(super) struct DeclaredTool {
     definition: Definition,
     args: Arc<ArgsSchema>,
     estimates: bool,
-    standing: Standing,
+    state: SchemaState,
     fault: Fault,
 }
 
-/// Whether a declared tool is the one that was accepted.
+/// Whether a declared tool is the accepted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// Nobody knows.
-    Unlearnt,
-    /// It is not.
-    Unaccepted,
+enum SchemaState {
+    /// It is unknown: the types were never read.
+    Unknown,
+    /// It is not the accepted one.
+    NotAccepted,
 }
 
-impl Unlearnt {
-    /// The connector whose runs all come to this fault; nothing where the config by itself declares
-    /// no tools that hold together.
+impl DeclaredConnector {
+    /// The connector whose runs all fail with this fault; `None` if the config is invalid.
     pub(crate) fn new(blueprint: &Blueprint, fault: &Fault) -> Option<Self> {
         let (_, declared) = config::read(&blueprint.name, &blueprint.config).ok()?;
         let target = Arc::new(target(&blueprint.config));
@@ -54,38 +53,38 @@ impl Unlearnt {
 }
 
 impl DeclaredTool {
-    /// A tool that nobody has accepted as it is declared.
+    /// A tool whose current declaration is not accepted.
     pub(super) fn unaccepted(declared: Declared, target: &Arc<Value>) -> Self {
         let sentence = "the tool's definition is not the one that was accepted";
         let fault = Fault::new(ExecutionErrorCode::ConnectorMisconfigured, sentence);
-        Self { standing: Standing::Unaccepted, ..Self::new(declared, target, &fault) }
+        Self { state: SchemaState::NotAccepted, ..Self::new(declared, target, &fault) }
     }
 
     fn new(declared: Declared, target: &Arc<Value>, fault: &Fault) -> Self {
         let Declared { name, entry, written, args, statement: _, estimate } = declared;
-        // No types are in it, so that it is never taken for the digest of the tool that is learnt.
+        // Without types it never equals the digest of the tool with its types.
         let tool = json!({"name": name, "entry": written, "target": **target});
         let definition = entry.definition(name, (sha256(json::canonical(&tool)), target));
         Self {
             definition,
             args,
             estimates: estimate.is_some(),
-            standing: Standing::Unlearnt,
+            state: SchemaState::Unknown,
             fault: fault.clone(),
         }
     }
 }
 
-impl Connector for Unlearnt {
+impl Connector for DeclaredConnector {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
     }
 
-    fn learnt(&self) -> BTreeMap<ToolName, Value> {
+    fn tool_schemas(&self) -> BTreeMap<ToolName, Value> {
         BTreeMap::new()
     }
 
-    fn unreached(&self) -> Option<Fault> {
+    fn last_connect_error(&self) -> Option<Fault> {
         Some(self.fault.clone())
     }
 }
@@ -101,7 +100,7 @@ impl Tool for DeclaredTool {
     }
 
     async fn changed_to(&self) -> Option<Digest> {
-        (self.standing == Standing::Unaccepted).then_some(self.definition.digest)
+        (self.state == SchemaState::NotAccepted).then_some(self.definition.digest)
     }
 
     async fn estimate(&self, _: &Value, _: Duration) -> Estimate {
@@ -115,7 +114,7 @@ impl Tool for DeclaredTool {
     async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         match self.definition.side_effect {
             SideEffect::Read => Settled::NotApplied,
-            // An instance that does reach the database may have run it.
+            // Another instance, which reached the database, may have run it.
             SideEffect::Write | SideEffect::Destructive => Settled::Unreachable,
         }
     }

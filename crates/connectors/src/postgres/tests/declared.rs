@@ -59,7 +59,7 @@ async fn comes_to(blueprint: &Blueprint, code: &str) {
         panic!("{in_use:?}")
     };
     assert_eq!((*org, *id, name), (blueprint.org, blueprint.id, &blueprint.name));
-    assert_eq!((fault.code.as_str(), connector.learnt().len()), (code, 0));
+    assert_eq!((fault.code.as_str(), connector.tool_schemas().len()), (code, 0));
     let tools = connector.tools();
     let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.to_string()).collect();
     assert_eq!(names, ["shop.read", "shop.add"]);
