@@ -15,7 +15,7 @@ use crate::{
     decide::hold,
     gate::Gate,
     reference::Reference,
-    store::{ActionDetail, ApprovalFilter, Asked, Caller, Page},
+    store::{ActionDetail, ApprovalFilter, Caller, Page, PersonIdentity},
 };
 
 /// How many of those who may answer at all are read at once.
@@ -135,7 +135,7 @@ fn excludes(action: &Action, who: Excluded) -> bool {
 }
 
 /// Whether the question excludes them as the one for whom the agent says that it acts.
-fn is_excluded(person: &Asked, action: &Action) -> bool {
+fn is_excluded(person: &PersonIdentity, action: &Action) -> bool {
     let stated = Reference::of(action);
     excludes(action, Excluded::OnBehalfOf) && person.names.iter().any(|name| stated.has(name))
 }

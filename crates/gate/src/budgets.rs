@@ -48,8 +48,8 @@ pub enum Shown {
     Near,
 }
 
-/// A budget and whose calls it counts.
-struct Asked {
+/// A budget with the scope of one counter.
+struct CountedBudget {
     budget: RunningBudget,
     scope: CounterScope,
 }
@@ -76,7 +76,7 @@ impl Gate {
             Shown::Near => &[true],
         };
         let asked = policy.budgets(snapshot.now(), zone).into_iter().flat_map(|budget| {
-            modes.iter().map(move |livemode| Asked {
+            modes.iter().map(move |livemode| CountedBudget {
                 budget: budget.clone(),
                 scope: CounterScope {
                     mode: PolicyMode::Enforce,
@@ -110,7 +110,7 @@ impl Gate {
     }
 }
 
-impl Asked {
+impl CountedBudget {
     /// Whether a counter of it may be behind this place.
     fn is_from(&self, after: Option<&CounterPlace>) -> bool {
         after.is_none_or(|after| {

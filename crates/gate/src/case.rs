@@ -12,7 +12,7 @@ use model::Digest;
 use policy::{Agent, Call, CallFacts, Policy};
 use serde_json::Value;
 
-use crate::{asked::Asked, resolved::Resolved, vouch::looks};
+use crate::{decision_cache::DecisionCache, resolved::Resolved, vouch::looks};
 
 /// The digest of the accepted definition of a tool, and of the one that was found.
 pub(crate) type Change = (Digest, Digest);
@@ -25,7 +25,7 @@ pub struct Case {
     call: Call,
     resolved: Resolved,
     args: Canonical,
-    asked: Asked,
+    decisions: DecisionCache,
 }
 
 impl Case {
@@ -38,7 +38,7 @@ impl Case {
             ..call.facts
         };
         let call = Call { args: Arc::clone(args.value()), facts, ..call };
-        Self { call, resolved, args, asked: Asked::default() }
+        Self { call, resolved, args, decisions: DecisionCache::default() }
     }
 
     /// The case of an action that was recorded, with the arguments that its disclosure opens.
@@ -77,7 +77,7 @@ impl Case {
 
     /// What a policy says of the call as it is at this moment.
     pub(crate) fn ask(&self, policy: &Arc<Policy>, call: &Call) -> policy::Decision {
-        self.asked.decide(policy, call)
+        self.decisions.decide(policy, call)
     }
 
     /// Whether the tool is not the one that was accepted: of an edge's, the one that the agent was

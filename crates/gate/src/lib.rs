@@ -12,7 +12,6 @@
 
 mod approvals;
 mod approver;
-mod asked;
 mod backoff;
 mod begin;
 mod budgets;
@@ -20,6 +19,7 @@ mod carry_out;
 mod case;
 mod check_intent;
 mod decide;
+mod decision_cache;
 mod deed_of;
 mod events;
 mod figures;
@@ -74,10 +74,11 @@ pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionPlace, ActionStore, AgentFigures, ApprovalFilter, ApprovalStore, Asked,
-    Caller, Class, Counted, CountedUp, CounterState, Counters, Due, DueFor, DuePlace, FigureStore,
-    Filter, HeldLease, IntentFilter, LOOKED_AT, Miscount, Page, Renewal, SLOT, ShadowDiffers, Span,
-    StoredDeed, Sweep, Tally, UnderWay, Voiding, Waiting, is_kept, lets_through,
+    ActionDetail, ActionPlace, ActionStore, AgentFigures, ApprovalFilter, ApprovalStore, Caller,
+    Class, Counted, CountedUp, CounterState, Counters, Due, DueFor, DuePlace, FigureStore, Filter,
+    HeldLease, IntentFilter, LOOKED_AT, Miscount, Page, PersonIdentity, Renewal, SLOT,
+    ShadowDiffers, Span, StoredDeed, Sweep, Tally, UnderWay, Voiding, Waiting, is_kept,
+    lets_through,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use submit::Submitted;

@@ -15,7 +15,7 @@ use model::{ActionId, AgentId, OrgId};
 pub use actions::{
     ActionDetail, ActionPlace, Filter, IntentFilter, Page, ShadowDiffers, StoredDeed,
 };
-pub use approvals::{ApprovalFilter, ApprovalStore, Asked, Caller};
+pub use approvals::{ApprovalFilter, ApprovalStore, Caller, PersonIdentity};
 pub use due::{Due, DueFor, DuePlace, HeldLease, Miscount, Renewal, Sweep, UnderWay, Voiding};
 pub(crate) use figures::recorded_at;
 pub use figures::{

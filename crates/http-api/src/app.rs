@@ -12,8 +12,8 @@ use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
 use web::{
-    ApiError, Asked, Credential, Cursors, Lifecycle, LookupError, Patience, Place, Refused, Reply,
-    Slots, State, Trust,
+    AdmissionRequest, ApiError, Credential, Cursors, Lifecycle, LookupError, Patience, Place,
+    Refused, Reply, Slots, State, Trust,
 };
 
 use crate::{
@@ -201,6 +201,6 @@ impl App {
 }
 
 /// The credential of an answer that goes on, as it is looked up again.
-pub(crate) fn again(shown: Option<&Credential>) -> Asked<'_> {
-    Asked { shown, client: None, patience: Patience::Short, trust: Trust::Still }
+pub(crate) fn again(shown: Option<&Credential>) -> AdmissionRequest<'_> {
+    AdmissionRequest { shown, client: None, patience: Patience::Short, trust: Trust::Still }
 }

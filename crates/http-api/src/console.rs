@@ -52,8 +52,8 @@ pub(crate) struct Visit {
 
 /// Parameters of a path.
 type Params<'a> = &'a [(&'a str, &'a str)];
-/// A query, and what may stand in it.
-type Asked<'a> = (&'a str, &'static [Param]);
+/// A query and the parameters that it may have.
+type Query<'a> = (&'a str, &'static [Param]);
 
 impl Visit {
     pub(crate) fn new(app: Arc<App>, visitor: Visitor, call: Call) -> Self {
@@ -65,7 +65,7 @@ impl Visit {
         &self,
         (rule, handler): (Access<C>, H),
         params: Params<'_>,
-        query: Asked<'_>,
+        query: Query<'_>,
     ) -> Result<Value, CallError>
     where
         H: Fn(Arc<App>, C, Call) -> F,
@@ -94,7 +94,7 @@ impl Visit {
         &self,
         read: (Access<C>, H),
         params: Params<'_>,
-        query: Asked<'_>,
+        query: Query<'_>,
     ) -> Result<Value, CallError>
     where
         H: Fn(Arc<App>, C, Call) -> F,
@@ -177,7 +177,7 @@ fn whole_moment<'a>(name: &str, text: &'a str) -> Cow<'a, str> {
 }
 
 /// The query of a read that takes none.
-const NO_QUERY: Asked<'static> = ("", &[]);
+const NO_QUERY: Query<'static> = ("", &[]);
 
 /// What there is not, what its reader may not ask for, and what the service has no time for now.
 const UNTOLD: [StatusCode; 3] =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use admin::Remembered;
 use ledger::Spawn;
 use model::Digest;
-use people::{People, Signup, Unwritten};
+use people::{PendingChallenge, People, Signup};
 use tokio::sync::Semaphore;
 use web::{ApiError, Site};
 
@@ -49,14 +49,13 @@ impl SignIn {
         }
     }
 
-    /// Does what is left to do once somebody was answered, in a task that a process which stops
-    /// waits for. A place for it is taken before the answer, so that nobody is promised a mail that
-    /// is not written; how long it takes tells nobody anything.
-    pub(crate) fn write(&self, place: Place, unwritten: Unwritten) {
+    /// Stores a challenge and queues its mail after the response, in a task that a graceful shutdown waits
+    /// for. Its place is reserved before the response, so that no mail is announced that cannot be queued.
+    pub(crate) fn store_challenge(&self, place: Place, pending: PendingChallenge) {
         let people = Arc::clone(&self.people);
         self.spawn.spawn(Box::pin(async move {
             let Place(_place) = place;
-            if let Err(error) = people.write(unwritten).await {
+            if let Err(error) = people.store_challenge(pending).await {
                 tracing::error!(%error, "a sign-in that was asked for could not be written");
             }
         }));

@@ -29,8 +29,8 @@ pub use post::{Leaving, Post, Questions, Way};
 pub use question::{Deciders, LinkedTo};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{
-    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Asking, Opens, Proof, SignedIn,
-    Unwritten, WINDOW,
+    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, OpenedIn, PendingChallenge, Proof,
+    SignInRequest, SignedIn, StartedSignIn, WINDOW,
 };
 
 use crate::{secrets::Pepper, store::PeopleStore};

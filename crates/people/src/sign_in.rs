@@ -1,5 +1,4 @@
-//! Signing in: somebody asks, a mail goes out, and its link or its code is answered in the browser
-//! that asked.
+//! Sign-in: a browser requests it, a mail is sent, and its link or code is confirmed in the same browser.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,84 +13,89 @@ use crate::{
     store::{Chosen, Device, Mac, NewChallenge, NewSession, Opened, Session},
 };
 
-/// How long a link and a code may be answered.
+/// How long a link and a code are valid.
 pub const ANSWERABLE_FOR: Duration = Duration::from_mins(10);
-/// How many sign-ins may be asked for one address in [`WINDOW`].
+/// Maximum number of sign-in requests for one address in [`WINDOW`].
 pub const ASKED_OF_ADDRESS: u32 = 5;
-/// How many sign-ins may be asked from one network in [`WINDOW`].
+/// Maximum number of sign-in requests from one network in [`WINDOW`].
 pub const ASKED_FROM_NETWORK: u32 = 20;
-/// The time in which they are counted, from the first on.
+/// The window in which they are counted, which begins with the first.
 pub const WINDOW: Duration = Duration::from_hours(1);
 
-/// Somebody who asks to sign in.
+/// A request to sign in.
 #[derive(Debug, Clone)]
-pub struct Asking {
-    /// With this address.
+pub struct SignInRequest {
+    /// The e-mail address.
     pub address: Address,
-    /// From this network.
+    /// The network that the request comes from.
     pub network: String,
-    /// The page that they want.
+    /// The page to open after the sign-in.
     pub next: Option<String>,
-    /// The session that they have, where it is to be made fresh.
+    /// The existing session that a confirmation makes fresh; `None` for a new session.
     pub again: Option<SessionId>,
-    /// What their browser was given when it asked before: it keeps one, and may be shown the answer of
-    /// each mail that it asked for.
+    /// The token of the browser from an earlier request. A browser keeps one token and can confirm each mail
+    /// that it requested.
     pub browser: Option<Secret<String>>,
 }
 
-/// What somebody who asks to sign in is answered; nothing of it depends on whose the address is.
+/// The response to a sign-in request; no part of it depends on whether the address belongs to a person.
 #[derive(Debug)]
-pub struct Asked {
-    /// The challenge.
+pub struct StartedSignIn {
+    /// The id of the challenge.
     pub challenge: ChallengeId,
-    /// What the asking browser keeps, and shows with the link or the code.
+    /// The token that the browser keeps and sends with the link or the code.
     pub browser: Secret<String>,
-    /// When the challenge means nothing any more.
+    /// When the challenge expires.
     pub expires_at: Timestamp,
 }
 
-/// What is left to do once somebody was answered: how long it takes tells nothing then.
+/// A challenge that is stored after the response has been sent, so that the time of the response does not
+/// depend on whether the address belongs to a person.
 #[derive(Debug)]
-#[must_use = "without `People::write` no mail goes out"]
-pub struct Unwritten {
+#[must_use = "without `People::store_challenge` no mail is sent"]
+pub struct PendingChallenge {
     id: ChallengeId,
-    asking: Asking,
+    asking: SignInRequest,
     browser: Mac,
 }
 
-/// What somebody shows to prove that the mailbox is theirs.
+/// The proof that a person has access to the mailbox.
 #[derive(Debug, Clone, Copy)]
 pub enum Proof<'a> {
-    /// What stands behind `t=` in the link.
+    /// The parameter `t` of the link.
     Link(&'a Secret<String>),
-    /// The code, as it was typed.
+    /// The code as it was typed.
     Code(ChallengeId, &'a Secret<String>),
 }
 
-/// What the link of a mail is good for in the browser that opened it.
+/// The browser in which the link of a mail was opened.
 #[derive(Debug)]
-pub enum Opens {
-    /// It asked: the link signs in here.
-    Here,
-    /// Another asked: this is the code, as people are shown it, to be typed there.
-    Elsewhere(Secret<String>),
+pub enum OpenedIn {
+    /// The browser that requested the mail: the link signs in here.
+    SameBrowser,
+    /// Another browser; this is the code in its displayed form, to be typed in the first one.
+    OtherBrowser(Secret<String>),
 }
 
-/// Somebody who has just signed in.
+/// The result of a completed sign-in.
 #[derive(Debug)]
 pub struct SignedIn {
     /// The session.
     pub session: Session,
-    /// Its token, for its browser alone.
+    /// Its token, which only its browser gets.
     pub token: Secret<String>,
-    /// The page on which they go on.
+    /// The page to open.
     pub next: Option<String>,
 }
 
 impl People {
-    /// The person with this address, who is made where there is none.
-    pub async fn meet(&self, address: &Address) -> Result<UserId, SignInError> {
-        Ok(self.parts.store.meet(address, self.mint().id(UserId::from_uuid)).await?)
+    /// The person with this address, who is created if there is none.
+    pub async fn find_or_create_person(&self, address: &Address) -> Result<UserId, SignInError> {
+        Ok(self
+            .parts
+            .store
+            .find_or_create_person(address, self.mint().id(UserId::from_uuid))
+            .await?)
     }
 
     /// The address of a person.
@@ -99,7 +103,7 @@ impl People {
         Ok(self.addresses(&[user]).await?.remove(&user))
     }
 
-    /// The addresses of these people, as far as they have one; no log may have them.
+    /// The addresses of these people, if they have one. They must not be logged.
     pub async fn addresses(
         &self,
         users: &[UserId],
@@ -107,15 +111,19 @@ impl People {
         self.parts.store.addresses(users).await
     }
 
-    /// What a browser keeps to be known by when it asks: what it was given before, or something new.
+    /// The token that identifies a browser: its earlier one if that is valid, or a new one.
     pub fn browser(&self, before: Option<Secret<String>>) -> Secret<String> {
         before.filter(is_token).unwrap_or_else(|| token(&self.mint()))
     }
 
-    /// Answers somebody who asks to sign in.
+    /// Starts a sign-in, within the limits of the network and the address.
     ///
-    /// A challenge ends no other: who knows an address could keep its owner out by asking.
-    pub async fn ask(&self, asking: Asking) -> Result<(Asked, Unwritten), SignInError> {
+    /// A new challenge does not end earlier ones; otherwise anyone who knows an address could lock its owner
+    /// out.
+    pub async fn ask(
+        &self,
+        asking: SignInRequest,
+    ) -> Result<(StartedSignIn, PendingChallenge), SignInError> {
         let from = self.pepper.mac(About::Network, asking.network.as_bytes());
         self.count(&from, ASKED_FROM_NETWORK).await?;
         let of = self.pepper.mac(About::Address, asking.address.as_str().as_bytes());
@@ -125,14 +133,14 @@ impl People {
         let token = self.browser(asking.browser.clone());
         let browser = self.pepper.mac(About::Browser, token.expose().as_bytes());
         let expires_at = mint.now() + ANSWERABLE_FOR;
-        let asked = Asked { challenge: id, browser: token, expires_at };
-        Ok((asked, Unwritten { id, asking, browser }))
+        let asked = StartedSignIn { challenge: id, browser: token, expires_at };
+        Ok((asked, PendingChallenge { id, asking, browser }))
     }
 
-    /// Keeps the challenge that was answered, and has its mail sent where the address is somebody's.
-    pub async fn write(&self, unwritten: Unwritten) -> Result<(), SignInError> {
-        let Unwritten { id, asking, browser } = unwritten;
-        let Asking { address, next, again, network: _, browser: _ } = asking;
+    /// Stores the challenge, and queues its mail if the address belongs to a person.
+    pub async fn store_challenge(&self, pending: PendingChallenge) -> Result<(), SignInError> {
+        let PendingChallenge { id, asking, browser } = pending;
+        let SignInRequest { address, next, again, network: _, browser: _ } = asking;
         let user = self.parts.store.person(&address).await?;
         let mint = self.mint();
         let job = mint.id(MailJobId::from_uuid);
@@ -142,10 +150,10 @@ impl People {
         Ok(self.parts.store.put_challenge(&new).await?)
     }
 
-    /// Opens a session for whoever shows the link or the code in the browser that asked.
+    /// Opens a session for the valid link or code, in the browser that requested it.
     ///
-    /// Another browser's answer takes no try: who knows the id of a challenge and nothing else
-    /// cannot use it up.
+    /// An attempt from another browser is not counted, so that knowing the id of a challenge is not enough to
+    /// use up its attempts.
     pub async fn confirm(
         &self,
         proof: Proof<'_>,
@@ -159,8 +167,8 @@ impl People {
         if !constant_time_eq(&browser, &found.browser) {
             return Err(SignInError::Unauthenticated);
         }
-        // Before the comparison, so that guesses at one moment are counted each.
-        if !store.take_try(id).await? {
+        // Counted before the comparison, so that concurrent guesses are counted each.
+        if !store.consume_attempt(id).await? {
             return Err(SignInError::Expired);
         }
         let (shown, made) = match proof {
@@ -179,15 +187,15 @@ impl People {
         Ok(SignedIn { session, token, next })
     }
 
-    /// What a link is good for in this browser, before anybody presses anything; nothing of one that
-    /// is not whole. It takes no try and uses nothing up: programs that look at mails open links.
+    /// Whether a link was opened in the browser that requested it; `None` for an incomplete or unknown link.
+    /// It counts no attempt and changes nothing, because mail scanners open links.
     ///
-    /// Whether it was used or is too old is said by [`People::confirm`].
+    /// [`People::confirm`] reports whether the link was used or has expired.
     pub async fn opened(
         &self,
         link: &Secret<String>,
         browser: Option<&Secret<String>>,
-    ) -> Result<Option<Opens>, SignInError> {
+    ) -> Result<Option<OpenedIn>, SignInError> {
         let Some(id) = Proof::Link(link).challenge() else { return Ok(None) };
         let Some(found) = self.parts.store.challenge(id).await? else { return Ok(None) };
         let made = self.pepper.link(id, &found.salt);
@@ -198,11 +206,11 @@ impl People {
             |token: &Secret<String>| self.pepper.mac(About::Browser, token.expose().as_bytes());
         let asked = browser.is_some_and(|token| constant_time_eq(&mac(token), &found.browser));
         let code = || shown(&self.pepper.code(id, &found.salt));
-        Ok(Some(if asked { Opens::Here } else { Opens::Elsewhere(code()) }))
+        Ok(Some(if asked { OpenedIn::SameBrowser } else { OpenedIn::OtherBrowser(code()) }))
     }
 
-    /// Lets the session with this token go on in this org, under a new token; nothing of one that ended
-    /// or has another token by now.
+    /// Selects the org of the session with this token, and changes the token; `None` if the session has ended
+    /// or already has another token.
     pub async fn choose(
         &self,
         had: &Secret<String>,
@@ -218,8 +226,8 @@ impl People {
         Ok(session.map(|session| SignedIn { session, token, next: None }))
     }
 
-    /// Puts the session with this token into the org that its person has just joined, under the same
-    /// token; nothing of one that ended, is for an org or has another token by now.
+    /// Selects the org that the person has just joined for the session with this token, and keeps the token;
+    /// `None` if the session has ended, has an org or already has another token.
     pub async fn enter(
         &self,
         token: &Secret<String>,
@@ -240,7 +248,7 @@ impl People {
 }
 
 impl Proof<'_> {
-    /// The challenge that it answers; none of a link that is not whole.
+    /// The id of its challenge; `None` for an incomplete link.
     fn challenge(&self) -> Option<ChallengeId> {
         match self {
             Self::Link(link) => link.expose().split_once('.')?.0.parse().ok(),

@@ -209,8 +209,12 @@ pub trait PeopleStore: Send + Sync {
     /// The person with this address.
     async fn person(&self, address: &Address) -> Result<Option<UserId>, StoreDown>;
 
-    /// The person with this address, who gets this id where there is none yet.
-    async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown>;
+    /// The person with this address; created with this id if there is none.
+    async fn find_or_create_person(
+        &self,
+        address: &Address,
+        id: UserId,
+    ) -> Result<UserId, StoreDown>;
 
     /// The addresses of these people, as far as they have one.
     async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, Address>, StoreDown>;
@@ -226,8 +230,8 @@ pub trait PeopleStore: Send + Sync {
     /// A challenge, however it stands.
     async fn challenge(&self, id: ChallengeId) -> Result<Option<Challenge>, StoreDown>;
 
-    /// Takes one of the challenge's tries, unless it has none left, was used or is too old.
-    async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown>;
+    /// Counts an attempt; false if the challenge has no attempts left, was used or has expired.
+    async fn consume_attempt(&self, id: ChallengeId) -> Result<bool, StoreDown>;
 
     /// Uses the challenge up and opens the session of its person, or makes the session fresh that it
     /// is for, which gets the new token. It does so or does neither: a challenge is used once,

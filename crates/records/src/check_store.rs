@@ -6,12 +6,12 @@ use model::{CheckId, OrgId, Timestamp};
 
 use crate::check::ChainCheck;
 
-/// What became of asking for a check.
+/// The result of a request for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// It will be done.
-    Kept,
-    /// Another one of the org has not ended.
+pub enum CheckRequest {
+    /// The check is queued.
+    Queued,
+    /// Another check of the org has not finished.
     Busy,
 }
 
@@ -19,7 +19,7 @@ pub enum Asked {
 #[async_trait]
 pub trait CheckStore: Send + Sync {
     /// Keeps a new check, unless another one of the org has not ended.
-    async fn ask_check(&self, check: &ChainCheck) -> Result<Asked, StoreDown>;
+    async fn ask_check(&self, check: &ChainCheck) -> Result<CheckRequest, StoreDown>;
 
     /// Keeps how a check stands now.
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown>;

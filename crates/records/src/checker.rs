@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     check::{ChainCheck, CheckStatus, Walk},
-    check_store::Asked,
+    check_store::CheckRequest,
     deeds::Window,
     entries::EntryFilter,
     kept::misfit,
@@ -124,8 +124,8 @@ impl Records {
             first_bad: None,
         };
         match self.store.ask_check(&check).await.map_err(ReadError::from)? {
-            Asked::Kept => Ok(check),
-            Asked::Busy => Err(AskError::Busy),
+            CheckRequest::Queued => Ok(check),
+            CheckRequest::Busy => Err(AskError::Busy),
         }
     }
 

@@ -22,7 +22,7 @@ mod store;
 mod walk;
 
 pub use check::{ChainCheck, CheckStatus};
-pub use check_store::{Asked, CheckStore};
+pub use check_store::{CheckRequest, CheckStore};
 pub use checker::{AskError, Part, Position, Walked};
 pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
 pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};

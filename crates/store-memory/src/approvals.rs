@@ -4,7 +4,8 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use async_trait::async_trait;
 use gate::{
-    ApprovalFilter, ApprovalStore, Asked, Caller, PRACTICE_LOOKED_AT, Page, Practice, SLOT, Span,
+    ApprovalFilter, ApprovalStore, Caller, PRACTICE_LOOKED_AT, Page, PersonIdentity, Practice,
+    SLOT, Span,
 };
 use ledger::{
     StoreDown,
@@ -135,7 +136,11 @@ fn passes(filter: &ApprovalFilter, action: &Action, rows: &Rows) -> bool {
         && filter.waits_for.as_ref().is_none_or(|asked| waits_for(asked, (action, approval), rows))
 }
 
-fn waits_for(asked: &Asked, (action, approval): (&Action, &Approval), rows: &Rows) -> bool {
+fn waits_for(
+    asked: &PersonIdentity,
+    (action, approval): (&Action, &Approval),
+    rows: &Rows,
+) -> bool {
     let called = |name: &str| asked.names.iter().any(|known| known.eq_ignore_ascii_case(name));
     let named = |who: &String| match who.split_once(':') {
         Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| asked.role.is_at_least(role)),

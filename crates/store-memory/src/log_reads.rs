@@ -10,8 +10,8 @@ use ledger::{
 };
 use model::{ActionId, AgentId, CheckId, DeedId, DeedKind, EventType, OrgId, Timestamp};
 use records::{
-    Asked, By, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore,
-    Entry, EntryFilter, EntryStore, OpenDeed, Subject, Window,
+    By, CallFilter, ChainCheck, CheckRequest, CheckStatus, CheckStore, DeedFilter, DeedRow,
+    DeedStore, Entry, EntryFilter, EntryStore, OpenDeed, Subject, Window,
 };
 
 use crate::{
@@ -111,14 +111,14 @@ impl EntryStore for MemoryStore {
 
 #[async_trait]
 impl CheckStore for MemoryStore {
-    async fn ask_check(&self, check: &ChainCheck) -> Result<Asked, StoreDown> {
+    async fn ask_check(&self, check: &ChainCheck) -> Result<CheckRequest, StoreDown> {
         let mut kept = self.reach("ask for a check of a log")?;
         let rows = kept.orgs.entry(check.org).or_default();
         if rows.checks.iter().any(is_open) {
-            return Ok(Asked::Busy);
+            return Ok(CheckRequest::Busy);
         }
         rows.checks.push(check.clone());
-        Ok(Asked::Kept)
+        Ok(CheckRequest::Queued)
     }
 
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown> {

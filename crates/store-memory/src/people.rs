@@ -110,7 +110,11 @@ impl PeopleStore for MemoryPeople {
         Ok(self.kept().0.people.get(address).copied())
     }
 
-    async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown> {
+    async fn find_or_create_person(
+        &self,
+        address: &Address,
+        id: UserId,
+    ) -> Result<UserId, StoreDown> {
         Ok(*self.kept().0.people.entry(address.clone()).or_insert(id))
     }
 
@@ -149,7 +153,7 @@ impl PeopleStore for MemoryPeople {
         Ok(kept.challenges.get(&id).map(shown))
     }
 
-    async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown> {
+    async fn consume_attempt(&self, id: ChallengeId) -> Result<bool, StoreDown> {
         let (mut kept, now) = self.kept();
         let Some(found) = kept.challenges.get_mut(&id) else { return Ok(false) };
         let is_left = found.tries < TRIES && found.is_live(now);

@@ -10,7 +10,9 @@ use std::{
 
 use admin::AccountStore;
 use async_trait::async_trait;
-use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, PRACTICE_LOOKED_AT, Page, Practice};
+use gate::{
+    ApprovalFilter, ApprovalStore, Caller, PRACTICE_LOOKED_AT, Page, PersonIdentity, Practice,
+};
 use ledger::{StoreDown, record::Member};
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
@@ -205,7 +207,7 @@ const PRACTICE: &str = "
 
 impl PostgresStore {
     /// The policy versions that this person made, as records name them.
-    async fn made_by(&self, org: OrgId, person: &Asked) -> Result<Vec<String>, StoreDown> {
+    async fn made_by(&self, org: OrgId, person: &PersonIdentity) -> Result<Vec<String>, StoreDown> {
         let attempt = "find the policy versions that somebody made";
         let sql = "select id from policy_version where org_id = $1 and lower(author) = any($2)";
         let call = Call::new(sql).with(*org.as_uuid()).with(person.names.clone());

@@ -26,11 +26,11 @@ use driver::{Driver, Drivers};
 
 const ATTEMPT: &str = "list actions";
 
-/// What is asked of an org's list.
-struct Asked<'a> {
+/// A query of an org's actions.
+struct ListQuery<'a> {
     org: OrgId,
     filter: &'a Filter,
-    /// Ids from this one on, and below that one.
+    /// The range of ids: from this one, below that one.
     from: Uuid,
     below: Uuid,
     limit: usize,
@@ -55,7 +55,7 @@ pub(crate) async fn page(
     limit: usize,
 ) -> Result<Page, StoreDown> {
     let below = filter.to.map_or(Uuid::max(), first_id);
-    let asked = Asked {
+    let asked = ListQuery {
         org,
         filter,
         from: filter.from.map_or(Uuid::nil(), first_id),
@@ -77,7 +77,7 @@ pub(crate) async fn counts(
     filter: &Filter,
     (step, limit): (Duration, usize),
 ) -> Result<Vec<Row>, StoreDown> {
-    let asked = Asked {
+    let asked = ListQuery {
         org,
         filter,
         from: filter.from.map_or(Uuid::nil(), first_id),
@@ -88,7 +88,7 @@ pub(crate) async fn counts(
     rows(database, &asked).await
 }
 
-async fn rows(database: &Database, asked: &Asked<'_>) -> Result<Vec<Row>, StoreDown> {
+async fn rows(database: &Database, asked: &ListQuery<'_>) -> Result<Vec<Row>, StoreDown> {
     let drivers = Drivers::of(asked.filter);
     if let Some(driver) = drivers.only() {
         return database.ask_one(ATTEMPT, asked.driven(driver)).await;
@@ -143,7 +143,7 @@ fn rank(rows: &[Row]) -> Result<Rank, Fault> {
     Ok(if count < sql::PROBED { Rank::Few(count) } else { Rank::Many(oldest) })
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ListQuery<'a> {
     /// A statement of the list with the values that all of them take.
     fn call(&self, sql: &'static str) -> Call<'a> {
         let one_more = i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1);

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use ledger::StoreDown;
 use model::{CheckId, OrgId, Timestamp};
-use records::{Asked, ChainCheck, CheckStatus, CheckStore};
+use records::{ChainCheck, CheckRequest, CheckStatus, CheckStore};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::{
 
 #[async_trait]
 impl CheckStore for PostgresStore {
-    async fn ask_check(&self, check: &ChainCheck) -> Result<Asked, StoreDown> {
+    async fn ask_check(&self, check: &ChainCheck) -> Result<CheckRequest, StoreDown> {
         let attempt = "ask for a check of a log";
         let sql = "
             insert into chain_check (org_id, id, created_at, status, touched_at, record)
@@ -25,7 +25,7 @@ impl CheckStore for PostgresStore {
             returning id";
         let call = written(sql, check).map_err(|fault| fault.down(attempt))?;
         let rows = self.database.ask_one(attempt, call).await?;
-        Ok(if rows.is_empty() { Asked::Busy } else { Asked::Kept })
+        Ok(if rows.is_empty() { CheckRequest::Busy } else { CheckRequest::Queued })
     }
 
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown> {

@@ -39,8 +39,12 @@ impl PeopleStore for PostgresStore {
         self.found("find a person", Call::new(sql).with(address.as_str()), user).await
     }
 
-    async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown> {
-        let attempt = "meet a person";
+    async fn find_or_create_person(
+        &self,
+        address: &Address,
+        id: UserId,
+    ) -> Result<UserId, StoreDown> {
+        let attempt = "find or create a person";
         let sql = "
             insert into person (user_id, address, created_at) values ($1, $2, now())
             on conflict (address) do nothing";
@@ -134,7 +138,7 @@ impl PeopleStore for PostgresStore {
         .await
     }
 
-    async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown> {
+    async fn consume_attempt(&self, id: ChallengeId) -> Result<bool, StoreDown> {
         let sql = "
             update challenge set tries = tries + 1
             where id = $1 and tries < $2 and used_at is null and expires_at > now()

@@ -31,7 +31,7 @@ pub(crate) enum Reach {
     Whole,
 }
 
-type Asked<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
+type PendingRows<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
 
 /// The rows of every statement, or the first failure.
 ///
@@ -44,7 +44,7 @@ pub(crate) async fn send(
     calls: &[Call<'_>],
     weight: &Weight,
 ) -> Result<Answers, Failed> {
-    let mut asked: Vec<(Asked<'_>, Answered)> = statements
+    let mut asked: Vec<(PendingRows<'_>, Answered)> = statements
         .iter()
         .zip(calls)
         .map(|(statement, call)| {
@@ -53,7 +53,7 @@ pub(crate) async fn send(
                 let values: Vec<_> = values.iter().map(|it| it as &(dyn ToSql + Sync)).collect();
                 client.query(statement, &values).await
             };
-            (Box::pin(asked) as Asked<'_>, None)
+            (Box::pin(asked) as PendingRows<'_>, None)
         })
         .collect();
     let mut reach = Reach::CutOff;
@@ -75,7 +75,7 @@ pub(crate) async fn send(
         first_open(&mut asked)
     })
     .await?;
-    let rows = |(_, answered): (Asked<'_>, Answered)| answered.and_then(Result::ok);
+    let rows = |(_, answered): (PendingRows<'_>, Answered)| answered.and_then(Result::ok);
     Ok(asked.into_iter().map(|asked| rows(asked).unwrap_or_default()).collect())
 }
 
@@ -88,7 +88,7 @@ type Answered = Option<Result<Vec<Row>, Error>>;
 
 /// The first failure in the order of the statements. An answer may be seen before that of
 /// an earlier statement, and what aborted the transaction is the earlier one's error alone.
-fn first_open(asked: &mut [(Asked<'_>, Answered)]) -> Poll<Result<(), Failed>> {
+fn first_open(asked: &mut [(PendingRows<'_>, Answered)]) -> Poll<Result<(), Failed>> {
     for (at, (_, answered)) in asked.iter_mut().enumerate() {
         match answered.take() {
             None => return Poll::Pending,

@@ -20,16 +20,16 @@ pub struct Access<H, C> {
     admit: Admit<H, C>,
 }
 
-/// What somebody asks to be admitted with.
+/// A request for admission.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
-    /// The credential, if one was shown.
+pub struct AdmissionRequest<'a> {
+    /// The credential, if there is one.
     pub shown: Option<&'a Credential>,
-    /// The address of the client, where it is known.
+    /// The address of the client, if it is known.
     pub client: Option<IpAddr>,
-    /// How long the answer may take.
+    /// How long the lookup may take.
     pub patience: Patience,
-    /// Whether the credential is looked up anew.
+    /// Whether the credential is looked up again.
     pub trust: Trust,
 }
 
@@ -95,7 +95,7 @@ impl<H, C> Access<H, C> {
     /// requests of this kind.
     pub async fn admit(
         self,
-        asked: Asked<'_>,
+        asked: AdmissionRequest<'_>,
         state: &impl State<Holder = H>,
     ) -> Result<(C, Place), ApiError> {
         match self.admit {
@@ -110,7 +110,7 @@ impl<H, C> Access<H, C> {
 }
 
 /// Who sent the request, or the 401 that tells nobody why.
-async fn holder<S: State>(asked: Asked<'_>, state: &S) -> Result<S::Holder, ApiError> {
+async fn holder<S: State>(asked: AdmissionRequest<'_>, state: &S) -> Result<S::Holder, ApiError> {
     let (found, refused) = match asked.shown {
         None => return Err(ApiError::unauthenticated("send an API key as a bearer token")),
         Some(Credential::Key(key)) => {

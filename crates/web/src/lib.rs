@@ -53,7 +53,7 @@ mod traffic;
 mod unchanged;
 mod unread;
 
-pub use access::{Access, Asked};
+pub use access::{Access, AdmissionRequest};
 pub use call::Call;
 pub use client::TrustedProxies;
 pub use code::{Code, CodeRow, Family};

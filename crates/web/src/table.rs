@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    access::{Access, Asked},
+    access::{Access, AdmissionRequest},
     arrival::Arrival,
     call::Call,
     credential::Credential,
@@ -144,7 +144,7 @@ impl RouteHead {
                     arrival.shown = Credential::shown(&arrival.head, &arrival.site, &*state)?;
                 }
                 let trust = Trust::of(method);
-                let asked = Asked {
+                let asked = AdmissionRequest {
                     shown: arrival.shown.as_ref(),
                     client: arrival.client,
                     patience,

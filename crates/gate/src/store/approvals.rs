@@ -23,21 +23,21 @@ pub struct ApprovalFilter {
     /// Of calls of tools that this glob covers.
     pub tool: Option<policy::Glob>,
     /// Those that wait for this person.
-    pub waits_for: Option<Asked>,
-    /// Asked at or after this moment.
+    pub waits_for: Option<PersonIdentity>,
+    /// PersonIdentity at or after this moment.
     pub from: Option<Timestamp>,
-    /// Asked before this moment.
+    /// PersonIdentity before this moment.
     pub to: Option<Timestamp>,
 }
 
-/// A person by everything that a rule may call them.
+/// A person with everything by which a rule can name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// Who they are.
+pub struct PersonIdentity {
+    /// The id of the person.
     pub user: UserId,
-    /// What they are in the org.
+    /// The role in the org.
     pub role: Role,
-    /// Their ids and their address, in small letters.
+    /// The ids and the address, in lower case.
     pub names: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crypto::Secret;
 use model::ChallengeId;
-use people::{Address, Opens};
+use people::{Address, OpenedIn};
 use web::{ApiError, Call, Cookie, Param, see_other};
 
 use super::{
@@ -126,8 +126,8 @@ async fn step(app: &App, call: &Call) -> Result<(&'static str, Option<String>), 
         let link = Secret::new(link.to_owned());
         let browser = app.sign_in.site.cookie(&call.headers, Cookie::BeforeSignIn)?;
         return Ok(match app.sign_in.people.opened(&link, browser.as_ref()).await? {
-            Some(Opens::Here) => ("button", Some(link.expose().clone())),
-            Some(Opens::Elsewhere(code)) => ("elsewhere", Some(code.expose().clone())),
+            Some(OpenedIn::SameBrowser) => ("button", Some(link.expose().clone())),
+            Some(OpenedIn::OtherBrowser(code)) => ("elsewhere", Some(code.expose().clone())),
             None => ("dead", None),
         });
     }

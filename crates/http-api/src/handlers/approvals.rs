@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use deed::Vote;
-use gate::{Asked, Barring, Judged, Judgement, Question, Reference};
+use gate::{Barring, Judged, Judgement, PersonIdentity, Question, Reference};
 use ledger::{
     StoreDown,
     record::{Action, Member},
@@ -198,9 +198,9 @@ fn is_asked_alike(one: &Action, other: &Action) -> bool {
 type Barrings = BTreeMap<ActionId, Barring>;
 
 impl Person {
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> PersonIdentity {
         let ids = [self.member.id.to_string(), self.member.user.to_string()];
-        Asked {
+        PersonIdentity {
             user: self.member.user,
             role: self.member.role,
             names: ids.into_iter().chain(self.address.clone()).collect(),

@@ -1,4 +1,4 @@
-//! Asking people to join an org, and their joining.
+//! SignInRequest people to join an org, and their joining.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     app.sign_in.takes_people()?;
     let change = app.admin.change(&caller);
     change.may_invite().await?;
-    let user = app.sign_in.people.meet(&asked.address).await?;
+    let user = app.sign_in.people.find_or_create_person(&asked.address).await?;
     let made = change.invite(asked.of(user)).await?;
     let view = InviteView::of(&made.object, Some(&asked.address), app.clock.now());
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.deed)))

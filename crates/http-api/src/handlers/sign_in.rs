@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crypto::Secret;
 use http::{HeaderValue, StatusCode};
-use people::{Asked, Asking, SignInError, SignedIn};
+use people::{SignInError, SignInRequest, SignedIn, StartedSignIn};
 use web::{ApiError, Call, Cookie, Reply, see_other};
 
 use super::{
@@ -26,7 +26,7 @@ pub(crate) async fn start(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     app.sign_in.site.no_other_page(&call.headers)?;
     let (address, next) = asking(&call)?;
     let (network, browser) = (network(call.client), before(&app, &call)?);
-    let asking = Asking { address, network, next, again: None, browser };
+    let asking = SignInRequest { address, network, next, again: None, browser };
     let (asked, cookie) = ask(&app, asking).await?;
     Ok(answered(&call, &asked)?.with_cookie(cookie))
 }
@@ -37,7 +37,7 @@ pub(crate) async fn reauth(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let address = sessions::address(&app, &caller).await?;
     let again = Some(caller.session.id);
     let (network, browser) = (network(call.client), before(&app, &call)?);
-    let asking = Asking { address, network, next, again, browser };
+    let asking = SignInRequest { address, network, next, again, browser };
     let (asked, cookie) = ask(&app, asking).await?;
     Ok(answered(&call, &asked)?.with_cookie(cookie))
 }
@@ -48,10 +48,10 @@ fn before(app: &App, call: &Call) -> Result<Option<Secret<String>>, ApiError> {
 }
 
 /// What was asked, and the cookie by which its browser is known.
-async fn ask(app: &App, asking: Asking) -> Result<(Asked, HeaderValue), CallError> {
+async fn ask(app: &App, asking: SignInRequest) -> Result<(StartedSignIn, HeaderValue), CallError> {
     let place = app.sign_in.place()?;
-    let (asked, unwritten) = app.sign_in.people.ask(asking).await?;
-    app.sign_in.write(place, unwritten);
+    let (asked, pending) = app.sign_in.people.ask(asking).await?;
+    app.sign_in.store_challenge(place, pending);
     let cookie = browser_cookie(app, &asked.browser)?;
     Ok((asked, cookie))
 }
@@ -77,7 +77,7 @@ fn browser_cookie(app: &App, browser: &Secret<String>) -> Result<HeaderValue, Ap
 }
 
 /// A form goes on where the code is typed.
-fn answered(call: &Call, asked: &Asked) -> Result<Reply, ApiError> {
+fn answered(call: &Call, asked: &StartedSignIn) -> Result<Reply, ApiError> {
     if call.is_form() {
         return see_other(&format!("/auth/confirm?challenge={}", asked.challenge));
     }

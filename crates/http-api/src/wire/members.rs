@@ -105,29 +105,29 @@ impl<'a> InviteView<'a> {
     }
 }
 
-/// Whom an org asks, before it is known who that is.
-pub(crate) struct Asked {
+/// The body of `POST /v1/invites`, before the person is known.
+pub(crate) struct InviteRequest {
     pub(crate) address: Address,
     role: Role,
     can_approve: bool,
 }
 
-impl Asked {
-    /// The same, of this person.
+impl InviteRequest {
+    /// The invitation of this person.
     pub(crate) fn of(&self, user: UserId) -> NewInvite {
         NewInvite { user, role: self.role, can_approve: self.can_approve }
     }
 }
 
 /// Reads the body of `POST /v1/invites`.
-pub(crate) fn invite_new(call: &Call) -> Result<Asked, ApiError> {
+pub(crate) fn invite_new(call: &Call) -> Result<InviteRequest, ApiError> {
     let mut fields = call.fields()?;
     let email: String = fields.required("email")?;
     let address = Address::parse(&email).map_err(|why| fields.error("email", why.to_string()))?;
     let Word(role) = fields.required::<Word<Role>>("role")?;
     let can_approve = fields.optional("can_approve")?.unwrap_or_default();
     fields.finish()?;
-    Ok(Asked { address, role, can_approve })
+    Ok(InviteRequest { address, role, can_approve })
 }
 
 /// Reads the body of `POST /v1/invites/accept`: the token of the link, and the page that a form goes

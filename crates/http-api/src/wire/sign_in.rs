@@ -6,7 +6,7 @@ use admin::Network;
 use crypto::Secret;
 use model::{ChallengeId, MemberId, OrgId, Role, SessionId, Timestamp, UserId};
 use people::{
-    Address, Asked, Proof,
+    Address, Proof, StartedSignIn,
     store::{Device, Session},
 };
 use serde::Serialize;
@@ -27,9 +27,9 @@ pub(crate) struct ChallengeView {
     methods: [&'static str; 2],
 }
 
-impl From<&Asked> for ChallengeView {
-    fn from(asked: &Asked) -> Self {
-        let Asked { challenge, expires_at, browser: _ } = asked;
+impl From<&StartedSignIn> for ChallengeView {
+    fn from(asked: &StartedSignIn) -> Self {
+        let StartedSignIn { challenge, expires_at, browser: _ } = asked;
         let methods = ["link", "code"];
         Self { object: "auth_challenge", id: *challenge, expires_at: *expires_at, methods }
     }

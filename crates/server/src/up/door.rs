@@ -30,7 +30,7 @@ pub(super) async fn link(
     org: OrgId,
 ) -> Result<String, Failure> {
     let address = Address::parse(OWNER).map_err(Failure::internal)?;
-    let met = wired.people.meet(&address).await;
+    let met = wired.people.find_or_create_person(&address).await;
     let user = met.map_err(|error| Failure::internal(causes(&error)))?;
     let base = settings.base_url.as_str();
     match invited(wired, org, user).await {

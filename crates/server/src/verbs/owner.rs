@@ -27,7 +27,7 @@ pub(super) async fn run(
     let cli::Owner::Invite { email, org } = what;
     let address = Address::parse(&email).map_err(Failure::usage)?;
     let org = org_of(&wired.core, org).await?;
-    let met = wired.people.meet(&address).await;
+    let met = wired.people.find_or_create_person(&address).await;
     let user = met.map_err(|error| Failure::internal(causes(&error)))?;
     let invite = invited(wired, org, user).await.map_err(|error| failure(&error))?;
     let link =

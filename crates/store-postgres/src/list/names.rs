@@ -3,7 +3,7 @@
 use gate::Filter;
 use tokio_postgres::Row;
 
-use super::{Asked, Driver};
+use super::{Driver, ListQuery};
 use crate::{database::Call, fault::Fault, rows::Cells, unsealed::unsealed_states};
 
 /// More names than this are not gone through one by one.
@@ -49,14 +49,14 @@ const ERRORS: &str = "
     select name from used where name is not null limit $2";
 
 /// The question for the tools that the filter may mean.
-pub(super) fn tools<'a>(asked: &Asked<'a>) -> Call<'a> {
+pub(super) fn tools<'a>(asked: &ListQuery<'a>) -> Call<'a> {
     let glob = asked.filter.tool.as_ref().map(policy::Glob::as_str);
     let start = glob.and_then(|glob| glob.split('*').next()).unwrap_or_default();
     Call::new(TOOLS).with(*asked.org.as_uuid()).with(start).with(MOST)
 }
 
 /// The question for the org's error codes.
-pub(super) fn errors<'a>(asked: &Asked<'a>) -> Call<'a> {
+pub(super) fn errors<'a>(asked: &ListQuery<'a>) -> Call<'a> {
     Call::new(ERRORS).with(*asked.org.as_uuid()).with(MOST)
 }
 

@@ -12,7 +12,7 @@ use ledger::record::{Invite, InviteMail};
 use mail::{Outbox, Sender};
 use model::{Clock as _, InviteId, MailJobId, Role};
 use people::{
-    Address, Asking, Parts, People, Post, Proof, Way,
+    Address, Parts, People, Post, Proof, SignInRequest, Way,
     mail::{Letter, MailError, Mailer},
     store::Device,
 };
@@ -32,7 +32,7 @@ async fn what_lies_in_the_outbox_signs_in_and_the_job_is_gone() {
         pepper: pepper(),
     });
     let address = Address::parse("ada@example.com").unwrap();
-    people.meet(&address).await.unwrap();
+    people.find_or_create_person(&address).await.unwrap();
     let folder = std::env::temp_dir().join(format!("chancery-whole-way-{}", std::process::id()));
     let from = Address::parse("chancery@localhost").unwrap();
     let sender = Sender::new(&from, "chancery.example", Arc::new(Wall)).unwrap();
@@ -41,9 +41,9 @@ async fn what_lies_in_the_outbox_signs_in_and_the_job_is_gone() {
     let post = Post::new(way, entropy, pepper(), "https://chancery.example");
 
     let network = "198.51.100.0/24".to_owned();
-    let asking = Asking { address, network, next: None, again: None, browser: None };
-    let (asked, unwritten) = people.ask(asking).await.unwrap();
-    people.write(unwritten).await.unwrap();
+    let asking = SignInRequest { address, network, next: None, again: None, browser: None };
+    let (asked, pending) = people.ask(asking).await.unwrap();
+    people.store_challenge(pending).await.unwrap();
     assert!(post.send_next().await.unwrap());
     assert!(!post.send_next().await.unwrap());
 
@@ -92,7 +92,7 @@ async fn an_invitation_is_sent_once_and_not_when_it_was_closed() {
         let invite = Invite {
             id: scribe.mint().id(InviteId::from_uuid),
             org: scribe.org,
-            user: people.meet(&Address::parse(address).unwrap()).await.unwrap(),
+            user: people.find_or_create_person(&Address::parse(address).unwrap()).await.unwrap(),
             role: Role::Admin,
             can_approve: false,
             invited_by: "operator".to_owned(),

@@ -15,7 +15,8 @@ use futures_util::future::join_all;
 use gate::AddressBook;
 use model::{Clock, MemberId, OrgId, Role, Timestamp, Uuid};
 use people::{
-    Address, Asked, Asking, LIVES, Parts, People, Post, Proof, SignInError, SignedIn, Way,
+    Address, LIVES, Parts, People, Post, Proof, SignInError, SignInRequest, SignedIn,
+    StartedSignIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
     store::{Chosen, Device, MailQueue, PeopleStore},
 };
@@ -94,7 +95,7 @@ impl World {
         let entropy = Arc::new(SystemEntropy::new());
         let parts = Parts { store: store.clone(), entropy, clock, pepper: pepper() };
         let world = Self { database, store, people: People::new(parts), sent: Arc::default() };
-        world.people.meet(&address(ADA)).await.unwrap();
+        world.people.find_or_create_person(&address(ADA)).await.unwrap();
         Some(world)
     }
 
@@ -104,22 +105,26 @@ impl World {
         Post::new(way, Arc::new(SystemEntropy::new()), pepper(), "https://chancery.example/")
     }
 
-    async fn ask(&self, who: &str, network: &str) -> Result<Asked, SignInError> {
+    async fn ask(&self, who: &str, network: &str) -> Result<StartedSignIn, SignInError> {
         let (address, network) = (address(who), network.to_owned());
-        let asking = Asking { address, network, next: None, again: None, browser: None };
-        let (asked, unwritten) = self.people.ask(asking).await?;
-        self.people.write(unwritten).await?;
+        let asking = SignInRequest { address, network, next: None, again: None, browser: None };
+        let (asked, pending) = self.people.ask(asking).await?;
+        self.people.store_challenge(pending).await?;
         Ok(asked)
     }
 
     /// Somebody asked and got the mail.
-    async fn asked(&self) -> (Asked, SignIn) {
+    async fn asked(&self) -> (StartedSignIn, SignIn) {
         let asked = self.ask(ADA, "198.51.100.0/24").await.unwrap();
         assert!(self.post().send_next().await.unwrap());
         (asked, self.sent.letters.lock().unwrap().last().unwrap().clone())
     }
 
-    async fn code(&self, asked: &Asked, code: &Secret<String>) -> Result<SignedIn, SignInError> {
+    async fn code(
+        &self,
+        asked: &StartedSignIn,
+        code: &Secret<String>,
+    ) -> Result<SignedIn, SignInError> {
         self.people.confirm(Proof::Code(asked.challenge, code), &asked.browser, device()).await
     }
 
@@ -323,7 +328,7 @@ async fn of_five_asked_for_at_one_moment_three_are_sent() {
     // One after the other, so that the connections of the first are there for all who come next.
     for turn in 0..8 {
         let who = format!("p{turn}@example.com");
-        world.people.meet(&address(&who)).await.unwrap();
+        world.people.find_or_create_person(&address(&who)).await.unwrap();
         let asked = join_all((0..5).map(|_| world.ask(&who, &who))).await;
         assert!(asked.iter().all(Result::is_ok));
         while world.post().send_next().await.unwrap() {}
@@ -380,15 +385,15 @@ async fn a_session_is_made_fresh_and_chooses_its_org_under_a_new_token_each() {
     world.run("update session set authenticated_at = now() - interval '15 minutes'").await;
     let stale = world.people.session(&second.token).await.unwrap().unwrap();
     assert!(!stale.is_fresh);
-    let again = Asking {
+    let again = SignInRequest {
         address: world.people.address(stale.user).await.unwrap().unwrap(),
         network: "a net".to_owned(),
         next: Some("/app".to_owned()),
         again: Some(stale.id),
         browser: None,
     };
-    let (asked, unwritten) = world.people.ask(again).await.unwrap();
-    world.people.write(unwritten).await.unwrap();
+    let (asked, pending) = world.people.ask(again).await.unwrap();
+    world.people.store_challenge(pending).await.unwrap();
     assert!(world.post().send_next().await.unwrap());
     let code = world.sent.letters.lock().unwrap().last().unwrap().code.clone();
     let third = world.code(&asked, &code).await.unwrap();
@@ -404,7 +409,7 @@ async fn several_instances_send_a_mail_once() {
     let Some(world) = World::new().await else { return };
     for turn in 0..5 {
         let who = format!("ada{turn}@example.com");
-        world.people.meet(&address(&who)).await.unwrap();
+        world.people.find_or_create_person(&address(&who)).await.unwrap();
         world.ask(&who, &format!("net {turn}")).await.unwrap();
     }
     let posts: Vec<_> = (0..6).map(|_| world.post()).collect();
@@ -480,7 +485,7 @@ async fn a_session_ends_by_its_person_unused_or_old() {
     }
     let user = sessions[0].session.user;
     let live = async |of: &SignedIn| world.people.session(&of.token).await.unwrap().is_some();
-    let stranger = world.people.meet(&address("eve@example.com")).await.unwrap();
+    let stranger = world.people.find_or_create_person(&address("eve@example.com")).await.unwrap();
     assert!(!world.people.end(stranger, sessions[0].session.id).await.unwrap());
     assert!(world.people.end(user, sessions[0].session.id).await.unwrap());
     assert!(!world.people.end(user, sessions[0].session.id).await.unwrap());
@@ -519,7 +524,7 @@ async fn spellings_of_one_address_are_one_person() {
     let Some(world) = World::new().await else { return };
     let ada = world.store.person(&address(ADA)).await.unwrap().unwrap();
     let typed = ["ADA@example.com", "x@bücher.de", "X@BÜCHER.de"].map(address);
-    let met = join_all(typed.iter().map(|typed| world.people.meet(typed))).await;
+    let met = join_all(typed.iter().map(|typed| world.people.find_or_create_person(typed))).await;
     let met: Vec<_> = met.into_iter().map(Result::unwrap).collect();
     assert_eq!(met[0], ada);
     assert_eq!(met[1], met[2]);
@@ -529,7 +534,7 @@ async fn spellings_of_one_address_are_one_person() {
 async fn people_are_found_by_their_addresses_and_addresses_by_their_people() {
     let Some(world) = World::new().await else { return };
     let ada = world.store.person(&address(ADA)).await.unwrap().unwrap();
-    let eve = world.people.meet(&address("eve@example.com")).await.unwrap();
+    let eve = world.people.find_or_create_person(&address("eve@example.com")).await.unwrap();
     let asked = ["nobody@example.com", ADA, "x", "eve@example.com", ADA].map(str::to_owned);
     let mut found = world.store.people_of(&asked).await.unwrap();
     found.sort_unstable();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gate::{ApprovalFilter, ApprovalStore as _, Asked};
+use gate::{ApprovalFilter, ApprovalStore as _, PersonIdentity};
 use ledger::{
     Changes,
     record::{Action, Agent},
@@ -121,7 +121,7 @@ async fn of_questions_that_the_planner_has_not_heard_of_no_more_records_are_read
     let record: String = owner.query_one(spoilt, &[]).await.unwrap().get(0);
     assert!(record.contains("\"from\":0"), "{record}");
     let user = scribe.mint().id(UserId::from_uuid);
-    let asked = Asked { user, role: Role::Admin, names: vec![user.to_string()] };
+    let asked = PersonIdentity { user, role: Role::Admin, names: vec![user.to_string()] };
     for agent in [None, Some(agent.id)] {
         let waits_for = Some(asked.clone());
         let filter = ApprovalFilter { waits_for, agent, ..ApprovalFilter::default() };

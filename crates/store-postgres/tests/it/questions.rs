@@ -83,7 +83,7 @@ impl Asked {
             members.push(Member {
                 id: scribe.mint().id(MemberId::from_uuid),
                 org: scribe.org,
-                user: people.meet(&address).await.unwrap(),
+                user: people.find_or_create_person(&address).await.unwrap(),
                 role: Role::Admin,
                 can_approve: true,
                 joined_at: scribe.now,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gate::{ApprovalFilter, Asked, Caller, Practice, SLOT, Span};
+use gate::{ApprovalFilter, Caller, PersonIdentity, Practice, SLOT, Span};
 use ledger::{
     Changes,
     record::{Action, Agent, Answer, Approval, Member, PolicyVersion},
@@ -111,7 +111,7 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
     let user = scribe.mint().id(UserId::from_uuid);
     let member = scribe.mint().id(MemberId::from_uuid);
     let names = vec![member.to_string(), user.to_string(), "ann@example.com".to_owned()];
-    let asked = Asked { user, role: Role::Admin, names };
+    let asked = PersonIdentity { user, role: Role::Admin, names };
     let answer = Answer {
         by: member,
         revision: 1,
@@ -153,7 +153,7 @@ async fn a_person_is_not_shown_what_they_made_the_rule_or_own_the_agent_of(store
     let mint = scribe.mint();
     let (user, member) = (mint.id(UserId::from_uuid), mint.id(MemberId::from_uuid));
     let names = vec![member.to_string(), user.to_string()];
-    let asked = Asked { user, role: Role::Admin, names };
+    let asked = PersonIdentity { user, role: Role::Admin, names };
     let policy = sample::policy(scribe.org, "hers", &mint);
     let version = sample::policy_version(&policy, 1, &mint);
     let version = PolicyVersion { author: Some(member.to_string()), ..version };

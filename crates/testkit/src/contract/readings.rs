@@ -9,7 +9,7 @@ use ledger::{
 };
 use model::{ActionId, CheckId, EventType, OrgId, Timestamp, Verdict};
 use records::{
-    Asked, By, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
+    By, CallFilter, ChainCheck, CheckRequest, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
 };
 
 use super::Store;
@@ -216,18 +216,18 @@ async fn one_check_of_an_org_is_open_at_a_time(store: &dyn Store, seeded: &Seede
         first_bad: None,
     };
     let first = new(CheckStatus::Queued);
-    assert_eq!(store.ask_check(&first).await.unwrap(), Asked::Kept);
-    assert_eq!(store.ask_check(&new(CheckStatus::Queued)).await.unwrap(), Asked::Busy);
+    assert_eq!(store.ask_check(&first).await.unwrap(), CheckRequest::Queued);
+    assert_eq!(store.ask_check(&new(CheckStatus::Queued)).await.unwrap(), CheckRequest::Busy);
     let taken = store.take_check().await.unwrap().unwrap();
     assert_eq!(taken, ChainCheck { status: CheckStatus::Running, ..first.clone() });
     assert_eq!(store.take_check().await.unwrap(), None, "somebody works on it");
-    assert_eq!(store.ask_check(&new(CheckStatus::Queued)).await.unwrap(), Asked::Busy);
+    assert_eq!(store.ask_check(&new(CheckStatus::Queued)).await.unwrap(), CheckRequest::Busy);
     let done = ChainCheck { status: CheckStatus::Passed, checked: 6, ..taken };
     store.put_check(&done).await.unwrap();
     assert_eq!(store.chain_check(org, first.id).await.unwrap(), Some(done.clone()));
     let later = first.created_at + Duration::from_millis(1);
     let second = ChainCheck { created_at: later, ..new(CheckStatus::Queued) };
-    assert_eq!(store.ask_check(&second).await.unwrap(), Asked::Kept);
+    assert_eq!(store.ask_check(&second).await.unwrap(), CheckRequest::Queued);
     let listed = store.chain_checks(org, None, 9).await.unwrap();
     assert_eq!(listed, [second.clone(), done.clone()]);
     let behind = Some((second.created_at, second.id));

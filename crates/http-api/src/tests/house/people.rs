@@ -11,7 +11,7 @@ use crypto::Secret;
 use ledger::record::{Invite, Member};
 use model::{InviteId, MemberId, OrgId, Role, UserId, Uuid};
 use people::{
-    Address, Asked, Asking, Parts, People, Post, Proof, SignedIn, Way,
+    Address, Parts, People, Post, Proof, SignInRequest, SignedIn, StartedSignIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
     store::{Chosen, Device},
 };
@@ -92,9 +92,10 @@ impl Town {
     async fn sign_in(&self, address: &Address) -> SignedIn {
         let number = self.networks.fetch_add(1, Ordering::Relaxed);
         let (address, network) = (address.clone(), format!("a test's {number}"));
-        let asking = Asking { address, network, next: None, again: None, browser: None };
-        let (Asked { challenge, browser, .. }, unwritten) = self.people.ask(asking).await.unwrap();
-        self.people.write(unwritten).await.unwrap();
+        let asking = SignInRequest { address, network, next: None, again: None, browser: None };
+        let (StartedSignIn { challenge, browser, .. }, pending) =
+            self.people.ask(asking).await.unwrap();
+        self.people.store_challenge(pending).await.unwrap();
         self.deliver().await;
         let code = self.sent.last().code;
         let device = Device { network: "192.0.2.0/24".to_owned(), browser: "Firefox".to_owned() };
@@ -119,7 +120,8 @@ impl House {
         email: &str,
         role: Role,
     ) -> (UserId, Member) {
-        let user = self.town.people.meet(&Address::parse(email).unwrap()).await.unwrap();
+        let user =
+            self.town.people.find_or_create_person(&Address::parse(email).unwrap()).await.unwrap();
         let id = MemberId::from_uuid(Uuid::from_u128(user.as_uuid().as_u128() ^ role as u128));
         let member = Member {
             id,
@@ -158,14 +160,15 @@ impl House {
     /// A browser in which somebody is signed in who has chosen no org.
     pub(in crate::tests) async fn browser_of_no_org(&self, email: &str) -> Browser {
         let address = Address::parse(email).unwrap();
-        self.town.people.meet(&address).await.unwrap();
+        self.town.people.find_or_create_person(&address).await.unwrap();
         let opened = self.town.sign_in(&address).await;
         self.browser_of(&opened)
     }
 
     /// An invitation to an org that nobody has answered.
     pub(in crate::tests) async fn invite_to(&self, org: OrgId, email: &str, role: Role) -> Invite {
-        let user = self.town.people.meet(&Address::parse(email).unwrap()).await.unwrap();
+        let user =
+            self.town.people.find_or_create_person(&Address::parse(email).unwrap()).await.unwrap();
         let new = NewInvite { user, role, can_approve: false };
         self.deployment().org(org).invite(new).await.unwrap().object
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use policy::{Agent, Call, Policy, Timestamp, decide};
 
-use super::Asked;
+use super::DecisionCache;
 
 fn policy() -> Arc<Policy> {
     Arc::new(Policy::compile("{ schema: 1, default: { outcome: allow }, rules: [] }").unwrap())
@@ -19,10 +19,10 @@ fn call() -> Call {
 fn a_policy_is_asked_once_about_a_call_of_one_moment() {
     let (enforced, shadow, call) = (policy(), policy(), call());
     let later = Call { now: call.now + Duration::from_secs(1), ..call.clone() };
-    let asked = Asked::default();
+    let asked = DecisionCache::default();
     let mut evaluated = 0;
     let mut ask = |policy: &Arc<Policy>, call: &Call| {
-        asked.or_ask(policy, call, || {
+        asked.or_evaluate(policy, call, || {
             evaluated += 1;
             decide(policy, call)
         })
