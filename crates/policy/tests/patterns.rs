@@ -52,7 +52,7 @@ mod patterns {
             let found = &findings[0];
             assert_eq!(found.code, Code::TooLarge, "{found}");
             assert!(found.path.starts_with("rules[") && found.line > 1, "{found}");
-            assert!(found.message.contains("at most 48 MiB together"), "{found}");
+            assert!(found.message.contains("at most 48 MiB in total"), "{found}");
             assert!(taken.bytes_max < BOUND, "{}: {}", kind(0), taken.bytes_max);
         }
     }

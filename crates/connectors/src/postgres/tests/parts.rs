@@ -139,7 +139,7 @@ fn a_config_says_everything_that_is_wrong_with_it_at_once() {
         assert!(found.iter().any(fits), "{at} {word}: {found:?}");
     }
     let table = [
-        ("name", json!("undo"), "/tools/0/name", "kept"),
+        ("name", json!("undo"), "/tools/0/name", "reserved"),
         ("sql", json!("select $b as b"), "/tools/0/sql", "`$b`"),
         ("sql", json!("select 1 as a"), "/tools/0/args", "`a`"),
         ("sql", json!("delete from t where a = $a"), "/tools/0/sql", "may not change rows"),

@@ -154,7 +154,7 @@ async fn refusal(blueprint: &Blueprint) -> Fault {
 /// The client was asked for this method, refused, and has sent nothing.
 async fn assert_refused(impostor: Impostor, blueprint: Blueprint, method: &str) {
     let fault = refusal(&blueprint).await;
-    let said = format!("the governed database asked for {method}: expected SCRAM-SHA-256");
+    let said = format!("the governed database requested {method}: expected SCRAM-SHA-256");
     assert_eq!(fault.code.as_str(), "connector_auth_failed", "{fault:?}");
     assert!(fault.message.starts_with(&said), "{fault:?}");
     assert!(fault.message.contains("`pg_hba.conf`"), "{fault:?}");
@@ -293,7 +293,7 @@ async fn the_guard_names_the_method_that_it_refuses_and_passes_nothing_on() {
             let error = ended.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
             let inner = error.get_ref().unwrap().downcast_ref::<MethodError>().unwrap();
-            assert!(inner.to_string().contains(&format!("asked for {method}: ")), "{inner}");
+            assert!(inner.to_string().contains(&format!("requested {method}: ")), "{inner}");
             assert_eq!(read, b"");
         }
     }

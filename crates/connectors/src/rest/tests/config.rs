@@ -65,7 +65,7 @@ fn what_is_wrong_in_a_config_is_told_by_its_place() {
         (of(with(get(), json!({"args": {"type": "object"}}))), "additionalProperties"),
         (of(with(get(), json!({"method": "TRACE"}))), "/method`: expected one of"),
         (of(with(get(), json!({"name": "undo"}))), "reserved for undoing"),
-        (of(with(get(), json!({"other": 1}))), "knows no member `other`"),
+        (of(with(get(), json!({"other": 1}))), "the schema has no property `other`"),
         (
             of(parameter(json!({"in": "header", "name": "Authorization", "arg": "a"}))),
             "the connector sets this header itself",
