@@ -47,7 +47,7 @@ impl KeySetCache {
             return Ok(cached.published.clone());
         }
         let set = admin.key_set().await.map_err(|error| {
-            ApiError::unavailable_because("the seal keys cannot be read now", &error)
+            ApiError::unavailable_because("the seal keys cannot be read at the moment", &error)
         })?;
         let etag = HeaderValue::from_str(&set.etag()).map_err(|_| ApiError::internal())?;
         let published = Published { body: Bytes::from(set.to_json()), etag };

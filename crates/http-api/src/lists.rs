@@ -105,14 +105,14 @@ impl<K: Eq + Hash + Copy> Holders<K> {
         let spent = self.locked().get(&holder).map(|spent| spent.at(now, part));
         if let Some(over) = spent.and_then(|spent| spent.checked_sub(credit)) {
             let message = format!(
-                "lists of this {whose} keep the database busy; ask for less at a time, or less often"
+                "lists of this {whose} use too much database time; request less at a time, or less often"
             );
             let seconds = (over * part).as_secs().saturating_add(1);
             return Err(ApiError::rate_limited(message).retry_after(seconds));
         }
         let slot = self.slots.take(holder).ok_or_else(|| {
             ApiError::rate_limited(format!(
-                "{at_once} lists of this {whose} are under way; let one end first"
+                "{at_once} lists of this {whose} are in progress; wait until one of them has ended"
             ))
         })?;
         Ok(Entered { holder, holders: Arc::clone(self), _slot: slot })

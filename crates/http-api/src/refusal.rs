@@ -55,26 +55,26 @@ impl IntoApiError for ApiError {
 
 impl IntoApiError for StoreDown {
     fn into_api_error(self) -> ApiError {
-        ApiError::unavailable_because("the record cannot be reached now", &self)
+        ApiError::unavailable_because("the database cannot be reached at the moment", &self)
     }
 }
 
 impl IntoApiError for LedgerError {
     fn into_api_error(self) -> ApiError {
         match self {
-            LedgerError::Unavailable => {
-                ApiError::unavailable("the record cannot be reached now; nothing was recorded")
-            }
+            LedgerError::Unavailable => ApiError::unavailable(
+                "the database cannot be reached at the moment; nothing was recorded",
+            ),
             LedgerError::Busy => {
-                ApiError::unavailable("this org is busy now; nothing was recorded")
+                ApiError::unavailable("this org is busy at the moment; nothing was recorded")
             }
             LedgerError::InDoubt => ApiError::unavailable(
-                "the record did not confirm the change in time; \
-                 ask again with the same `Idempotency-Key`",
+                "the database did not confirm the change in time; send the request again with the \
+                 same `Idempotency-Key`",
             ),
             LedgerError::Withheld => ApiError::unavailable(
-                "this org's log does not hold what was signed for; nothing is recorded until its \
-                 operator has settled that",
+                "this org's log does not contain everything that was signed; nothing is recorded \
+                 until the operator has resolved this",
             ),
             // The ledger logged the cause where it met it.
             LedgerError::Fault => ApiError::internal(),
@@ -92,14 +92,14 @@ impl IntoApiError for ReadError {
             ReadError::Places { .. } => ApiError::invalid("from", self.to_string()),
             ReadError::Missing { .. } => ApiError::new(codes::NOT_FOUND, self.to_string()),
             ReadError::Withheld => ApiError::unavailable(
-                "this org's log does not hold what was signed for; nothing is signed until its \
-                 operator has settled that",
+                "this org's log does not contain everything that was signed; nothing is signed \
+                 until the operator has resolved this",
             ),
             ReadError::Seal(cause) => {
-                ApiError::unavailable_because("the seal keys cannot sign now", &cause)
+                ApiError::unavailable_because("the seal keys cannot sign at the moment", &cause)
             }
             ReadError::Incomplete => {
-                tracing::error!(error = %self, "a proof cannot be made");
+                tracing::error!(error = %self, "a proof cannot be created");
                 ApiError::internal()
             }
         }
@@ -136,7 +136,7 @@ impl IntoApiError for SubmitError {
             SubmitError::Ledger(error) => error.into_api_error(),
             SubmitError::Store(down) => down.into_api_error(),
             SubmitError::ToolUnavailable => ApiError::unavailable(
-                "the tool's connector cannot be read now; nothing was recorded",
+                "the tool's connector cannot be read at the moment; nothing was recorded",
             ),
         }
     }
@@ -235,7 +235,7 @@ impl IntoApiError for ConnectorError {
             }
             // Which key of the vault is missing is nothing for callers.
             ConnectorError::Vault(error) => {
-                tracing::error!(%error, "a connector's credential cannot be opened or kept");
+                tracing::error!(%error, "a connector's credential cannot be decrypted or stored");
                 ApiError::internal()
             }
         }
@@ -274,7 +274,8 @@ impl IntoApiError for WebhookError {
             WebhookError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
             WebhookError::TooOften(_) => ApiError::rate_limited(sentence).retry_after(60),
             WebhookError::Vault(error) => {
-                tracing::error!(%error, "a webhook endpoint's secret cannot be opened or kept");
+                tracing::error!(%error, "a webhook endpoint's secret cannot be decrypted or \
+                                         stored");
                 ApiError::internal()
             }
             WebhookError::Store(down) => down.into_api_error(),
@@ -391,8 +392,8 @@ pub(crate) fn refusal(action: &Action, sent: Sent, now: Timestamp) -> Option<Api
 }
 
 /// What a repeat is told once the budget that refused the call has reset.
-const KEY_IS_TAKEN: &str = " The budget has reset since, and this `Idempotency-Key` names the refusal: \
-                            send the call again with a new key.";
+const KEY_IS_TAKEN: &str = " The budget has reset since then, and this `Idempotency-Key` returns \
+    the refusal: send the call again with a new key.";
 
 /// The whole seconds after which the moment has certainly come.
 fn seconds_until(at: Timestamp, now: Timestamp) -> u64 {

@@ -59,7 +59,7 @@ pub fn routes_markdown() -> String {
     let mut lines =
         vec!["# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n".to_owned()];
     lines.extend(rows(&interface()));
-    let pages = "\n## Pages\n\nWhat people see in a browser; each shows what reads of the interface answer.\n";
+    let pages = "\n## Pages\n\nPages that people see in a browser. Each page shows the responses of API reads.\n";
     lines.push(pages.to_owned());
     lines.extend(rows(&console::pages()));
     lines.push(String::new());

@@ -43,7 +43,7 @@ impl SignIn {
         match self.signup {
             Signup::Invite => Ok(()),
             Signup::Closed => {
-                let message = "this server takes no new people; its operator can open it";
+                let message = "this server does not accept new users; its operator can allow them";
                 Err(ApiError::new(catalogue::sign_in::SIGNUP_CLOSED, message))
             }
         }
@@ -56,7 +56,7 @@ impl SignIn {
         self.spawn.spawn(Box::pin(async move {
             let Place(_place) = place;
             if let Err(error) = people.store_challenge(pending).await {
-                tracing::error!(%error, "a sign-in that was asked for could not be written");
+                tracing::error!(%error, "a requested sign-in could not be stored");
             }
         }));
     }
@@ -64,7 +64,9 @@ impl SignIn {
     /// A place for the work behind one answer.
     pub(crate) fn place(&self) -> Result<Place, ApiError> {
         let place = Arc::clone(&self.behind).try_acquire_owned();
-        place.map(Place).map_err(|_| ApiError::unavailable("many sign in now; ask again"))
+        place.map(Place).map_err(|_| {
+            ApiError::unavailable("too many people are signing in at the moment; try again")
+        })
     }
 }
 

@@ -63,12 +63,13 @@ impl Trials {
         work: impl FnOnce(&Effort) -> T + Send + 'static,
     ) -> Result<T, ApiError> {
         let Some(of_org) = self.orgs.take(org) else {
-            let message = "this org's documents are tested, judged or compared one at a time";
+            let message =
+                "this org's policy documents are tested, evaluated or compared one at a time";
             return Err(ApiError::rate_limited(message));
         };
         let place = tokio::time::timeout(TURN, Arc::clone(&self.places).acquire_owned()).await;
         let Ok(Ok(place)) = place else {
-            let message = "the tests and comparisons of other orgs take long; ask again";
+            let message = "the tests and comparisons of other orgs take a long time; try again";
             return Err(ApiError::rate_limited(message));
         };
         let effort = admin::bounded_effort();

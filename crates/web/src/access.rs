@@ -123,8 +123,9 @@ async fn holder<S: State>(asked: AdmissionRequest<'_>, state: &S) -> Result<S::H
     match found {
         Ok(Some(holder)) => Ok(holder),
         Ok(None) => Err(ApiError::unauthenticated(refused)),
-        Err(error) => {
-            Err(ApiError::unavailable_because("credentials cannot be looked up now", &error))
-        }
+        Err(error) => Err(ApiError::unavailable_because(
+            "credentials cannot be checked at the moment",
+            &error,
+        )),
     }
 }

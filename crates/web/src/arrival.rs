@@ -135,7 +135,7 @@ async fn collect(
     }
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            let message = "the body broke off or is not well framed";
+            let message = "the body is incomplete or is not framed correctly";
             return Err(ApiError::new(codes::VALIDATION_FAILED, message).closing());
         };
         let Ok(data) = frame.into_data() else { continue };
@@ -159,7 +159,7 @@ async fn collect(
 
 fn too_large(limit: usize) -> ApiError {
     if limit == 0 {
-        return ApiError::new(codes::VALIDATION_FAILED, "this route takes no body");
+        return ApiError::new(codes::VALIDATION_FAILED, "this route accepts no body");
     }
     let message = format!("the body is larger than {limit} bytes");
     ApiError::new(codes::BODY_TOO_LARGE, message)

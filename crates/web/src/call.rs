@@ -149,7 +149,7 @@ impl Call {
             (None, _) => Ok(None),
             (Some(value), None) => Ok(value.to_str().ok()),
             (Some(_), Some(_)) => {
-                Err(ApiError::bad_service_header(name, "this header may stand once"))
+                Err(ApiError::bad_service_header(name, "this header may appear only once"))
             }
         }
     }

@@ -51,7 +51,8 @@ impl Credential {
     pub(crate) fn form<S: State>(&self, shown: Option<&str>, state: &S) -> Result<(), ApiError> {
         match self {
             Self::Session(token) if !shown.is_some_and(|shown| state.is_csrf(shown, token)) => {
-                let message = "a form of a session carries the `csrf` that its page was given";
+                let message =
+                    "a form sent with a session must contain the `csrf` value of its page";
                 Err(ApiError::new(codes::CSRF_FAILED, message).on("csrf"))
             }
             Self::Session(_) | Self::Key(_) => Ok(()),
@@ -65,7 +66,7 @@ impl Credential {
             (Bearer::Key(key), None) => Ok(Some(Self::Key(key))),
             (Bearer::Unfit, None) => Ok(None),
             (Bearer::Key(_) | Bearer::Unfit, Some(_)) => {
-                let message = "send a key or a session's cookie, not both";
+                let message = "send an API key or a session cookie, not both";
                 Err(ApiError::invalid("Authorization", message))
             }
         }
@@ -99,6 +100,7 @@ fn csrf<S: State>(headers: &HeaderMap, token: &Secret<String>, state: &S) -> Res
     if is_right {
         return Ok(());
     }
-    let message = "a session's changes carry the `csrf` of `GET /v1/session` as `Service-CSRF`";
+    let message =
+        "a change by a session must send the `csrf` of `GET /v1/session` as `Service-CSRF`";
     Err(ApiError::new(codes::CSRF_FAILED, message).on("Service-CSRF"))
 }

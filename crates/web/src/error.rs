@@ -79,8 +79,11 @@ impl ApiError {
     pub fn insufficient_scope(scope: Scope) -> Self {
         let challenge =
             format!("Bearer realm=\"service\", error=\"insufficient_scope\", scope=\"{scope}\"");
-        Self::new(codes::INSUFFICIENT_SCOPE, format!("this needs a key with the scope `{scope}`"))
-            .with_text(WWW_AUTHENTICATE, &challenge)
+        Self::new(
+            codes::INSUFFICIENT_SCOPE,
+            format!("this requires a key with the scope `{scope}`"),
+        )
+        .with_text(WWW_AUTHENTICATE, &challenge)
     }
 
     /// The same error with another sentence.
@@ -91,12 +94,12 @@ impl ApiError {
 
     /// The 404 of an object that the caller's org does not have.
     pub fn not_found() -> Self {
-        Self::new(codes::NOT_FOUND, "there is no such object in this org")
+        Self::new(codes::NOT_FOUND, "the object does not exist in this org")
     }
 
     /// The 405 that names what the path takes.
     pub fn method_not_allowed(allow: &str) -> Self {
-        Self::new(codes::METHOD_NOT_ALLOWED, format!("this path takes {allow}"))
+        Self::new(codes::METHOD_NOT_ALLOWED, format!("this path accepts {allow}"))
             .with_text(ALLOW, allow)
     }
 
@@ -115,7 +118,7 @@ impl ApiError {
         message: impl Into<Cow<'static, str>>,
         cause: &dyn std::error::Error,
     ) -> Self {
-        tracing::error!(cause = causes(cause), "a request could not be answered");
+        tracing::error!(cause = causes(cause), "a request failed");
         Self::unavailable(message)
     }
 
@@ -124,7 +127,7 @@ impl ApiError {
         Self(Box::new(Problem {
             code: codes::INTERNAL_ERROR,
             status: StatusCode::INTERNAL_SERVER_ERROR,
-            message: "the service failed; the request id leads the operator to the cause".into(),
+            message: "the service failed; the operator can find the cause by the request id".into(),
             param: None,
             extras: Vec::new(),
             headers: Vec::new(),

@@ -86,7 +86,7 @@ impl Fields {
     pub fn required<T: FromJson>(&mut self, name: &'static str) -> Result<T, ApiError> {
         match self.optional(name)? {
             Some(value) => Ok(value),
-            None => Err(self.error(name, format!("this member is required: {}", T::EXPECTED))),
+            None => Err(self.error(name, format!("this field is required: {}", T::EXPECTED))),
         }
     }
 
@@ -138,7 +138,7 @@ impl Fields {
             None => Ok(()),
             Some(name) => {
                 let name = format!("{}{}", self.prefix, excerpt(name));
-                Err(ApiError::invalid(name, "this member is not known here"))
+                Err(ApiError::invalid(name, "this field is not known"))
             }
         }
     }
@@ -250,7 +250,7 @@ impl<T: FromStr<Err: std::fmt::Display>> FromJson for Word<T> {
 }
 
 fn twice(name: &str) -> ApiError {
-    ApiError::invalid(excerpt(name).to_owned(), "this member stands twice in the body")
+    ApiError::invalid(excerpt(name).to_owned(), "this field appears twice in the body")
 }
 
 /// Cuts the text of an object into the names and the texts of its members.
@@ -294,6 +294,7 @@ fn after(text: &[u8], mark: u8) -> Option<&[u8]> {
 }
 
 fn not_an_object(place: usize) -> ApiError {
-    let message = format!("expected the body to be one JSON object; it is none from byte {place}");
+    let message =
+        format!("expected the body to be one JSON object; it is not valid from byte {place}");
     ApiError::new(codes::VALIDATION_FAILED, message)
 }

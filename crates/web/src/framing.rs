@@ -23,7 +23,7 @@ const MAX_HEADERS: usize = 64;
 /// The most bytes of header names and values.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 
-const ONLY_CHUNKED: &str = "only `chunked` is read";
+const ONLY_CHUNKED: &str = "only `chunked` is supported";
 
 /// Headers that may stand once. `Service-` headers of an action are left to their own readers,
 /// which answer 422.
@@ -56,30 +56,33 @@ fn readable(head: &Parts) -> Result<(), ApiError> {
     let Some(why) = head.extensions.get::<Refused>().and_then(Refused::why) else { return Ok(()) };
     let bad = |message: &'static str| ApiError::new(codes::VALIDATION_FAILED, message);
     Err(match why {
-        Unreadable::BareLineFeed => {
-            bad("a line of the head ends in a bare line feed; lines end in CR LF")
-        }
+        Unreadable::BareLineFeed => bad("a header line ends in a bare line feed; expected CR LF"),
         Unreadable::TwoLengths => {
-            let message = "this header stands once and never beside `Transfer-Encoding`";
+            let message =
+                "this header may appear only once and never together with `Transfer-Encoding`";
             ApiError::invalid("Content-Length", message)
         }
         Unreadable::Length => ApiError::invalid("Content-Length", "expected a number in digits"),
         Unreadable::Coding => ApiError::invalid("Transfer-Encoding", ONLY_CHUNKED),
-        Unreadable::Fragment => bad("the address has a `#`; what stands behind one is never sent"),
-        Unreadable::Form => bad("the method, the address or a header is in no form of HTTP/1.1"),
-        Unreadable::Version => bad("expected HTTP/1.1; other versions end at a proxy in front"),
+        Unreadable::Fragment => {
+            bad("the address contains a `#`; expected an address without a fragment")
+        }
+        Unreadable::Form => bad("the method, the address or a header is not valid HTTP/1.1"),
+        Unreadable::Version => {
+            bad("expected HTTP/1.1; only a proxy in front of the service may accept other versions")
+        }
         Unreadable::Target => too_long(),
         Unreadable::Headers => too_large(),
     })
 }
 
 fn too_long() -> ApiError {
-    let message = format!("at most {MAX_URI} bytes of an address are read");
+    let message = format!("expected an address of at most {MAX_URI} bytes");
     ApiError::new(codes::URI_TOO_LONG, message)
 }
 
 fn too_large() -> ApiError {
-    let message = format!("at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes are read");
+    let message = format!("expected at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes");
     ApiError::new(codes::HEADERS_TOO_LARGE, message)
 }
 
@@ -100,27 +103,29 @@ fn characters(headers: &HeaderMap) -> Result<(), ApiError> {
     let odd = headers.iter().find(|(_, value)| value.to_str().is_err());
     match odd {
         None => Ok(()),
-        Some((name, _)) => {
-            Err(ApiError::invalid(name.to_string(), "header values are visible ASCII"))
-        }
+        Some((name, _)) => Err(ApiError::invalid(
+            name.to_string(),
+            "expected header values of visible ASCII \
+                                                     characters",
+        )),
     }
 }
 
 fn repeats(headers: &HeaderMap) -> Result<(), ApiError> {
     match ONCE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
         None => Ok(()),
-        Some(name) => Err(ApiError::invalid(name, "this header may stand once")),
+        Some(name) => Err(ApiError::invalid(name, "this header may appear only once")),
     }
 }
 
 fn target(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_host(host) {
-        return Err(ApiError::invalid("Host", "a request names one host, with a port or without"));
+        return Err(ApiError::invalid("Host", "expected one host, with or without a port"));
     }
     let other = uri.authority().is_some_and(|named| !named.as_str().eq_ignore_ascii_case(host));
     if other {
-        return Err(ApiError::invalid("Host", "the address names another host than `Host`"));
+        return Err(ApiError::invalid("Host", "the host of the address is not the host of `Host`"));
     }
     if has_dot_segment(uri.path()) {
         return Err(ApiError::new(
@@ -158,14 +163,18 @@ fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
         return Err(ApiError::new(codes::VALIDATION_FAILED, "a GET request has no body"));
     }
     if text(CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-        let message = "compressed bodies are not read; leave `Content-Encoding` out";
+        let message = "compressed bodies are not accepted; leave `Content-Encoding` out";
         return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Encoding"));
     }
     if text(EXPECT).is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
-        return Err(ApiError::invalid("Expect", "only `100-continue` is met"));
+        return Err(ApiError::invalid("Expect", "only `100-continue` is supported"));
     }
     if headers.contains_key(UPGRADE) {
-        return Err(ApiError::invalid("Upgrade", "no other protocol is spoken here"));
+        return Err(ApiError::invalid(
+            "Upgrade",
+            "the server does not support upgrades to another \
+                                                 protocol",
+        ));
     }
     Ok(())
 }

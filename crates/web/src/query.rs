@@ -44,7 +44,7 @@ impl Query {
             let value = Text::of_query(raw_value).ok_or_else(|| unreadable(param.name()))?;
             let repeated = pairs.iter().any(|(known, _)| *known == param.name());
             if repeated && matches!(param, Param::One(_)) {
-                return Err(ApiError::invalid(param.name(), "this parameter may stand once"));
+                return Err(ApiError::invalid(param.name(), "this parameter may appear only once"));
             }
             pairs.push((param.name(), value));
         }
@@ -104,7 +104,11 @@ impl Query {
         let Some(text) = self.text(name) else { return Ok(Vec::new()) };
         let item = |item: &str| {
             if item.is_empty() {
-                return Err(ApiError::invalid(name, "a comma list has no empty items"));
+                return Err(ApiError::invalid(
+                    name,
+                    "expected a comma-separated list without empty \
+                                                    items",
+                ));
             }
             item.parse().map_err(|error: T::Err| wrong(name, item, &error))
         };
@@ -119,8 +123,8 @@ fn wrong(name: &'static str, text: &str, error: &impl std::fmt::Display) -> ApiE
 fn unknown(name: &str, known: &[Param]) -> ApiError {
     let names: Vec<String> = known.iter().map(|param| format!("`{}`", param.name())).collect();
     let message = match names.as_slice() {
-        [] => "this route takes no query parameters".to_owned(),
-        names => format!("this route takes {}", names.join(", ")),
+        [] => "this route accepts no query parameters".to_owned(),
+        names => format!("this route accepts {}", names.join(", ")),
     };
     ApiError::invalid(excerpt(name).to_owned(), message)
 }

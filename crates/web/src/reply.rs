@@ -23,7 +23,7 @@ pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, CutError>>;
 /// A streamed answer that breaks off: its connection is closed without the end that the protocol
 /// has, so that whoever reads it knows.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer could not be written to its end")]
+#[error("the response could not be written completely")]
 pub struct CutError;
 
 /// A handler's answer.

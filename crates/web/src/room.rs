@@ -60,13 +60,14 @@ impl Taken {
         if own.saturating_add(more) > self.room.share {
             let share = self.room.share;
             return Err(ApiError::rate_limited(format!(
-                "the requests of this key that are under way have more than {share} bytes; \
-                 let one end first"
+                "the requests of this key that are in progress have more than {share} bytes; wait \
+                 until one of them has ended"
             ))
             .closing());
         }
         if held.all.saturating_add(more) > self.room.most {
-            let message = "there is no room for the body now; nothing was recorded";
+            let message =
+                "the server has no memory for the body at the moment; nothing was recorded";
             return Err(ApiError::unavailable(message).closing());
         }
         if more > 0 {

@@ -87,7 +87,7 @@ pub enum BadTableError {
     #[error("could not add the path `{0}`")]
     Path(&'static str, #[source] matchit::InsertError),
     /// The answers cannot be counted.
-    #[error("could not count what is answered")]
+    #[error("could not count responses")]
     Figures(#[from] prometheus::Error),
 }
 
@@ -144,7 +144,7 @@ impl<S: State> Router<S> {
         let method = head.method.as_str();
         let span = tracing::info_span!("request", request = %id, method, route, from);
         let broken = |error: B::Error| {
-            tracing::debug!(%error, "a request body broke off");
+            tracing::debug!(%error, "a request body was incomplete");
             BrokenOff
         };
         let (uri, is_form) =
@@ -201,7 +201,8 @@ impl<S: State> Inner<S> {
     fn take_turn(&self, client: IpAddr) -> Result<Slot<IpAddr>, ApiError> {
         self.clients.take(counted(client)).ok_or_else(|| {
             ApiError::rate_limited(format!(
-                "{REQUESTS_OF_ONE} requests from this address are under way; let one end first"
+                "{REQUESTS_OF_ONE} requests from this address are in progress; wait until one of \
+                 them has ended"
             ))
         })
     }

@@ -67,7 +67,9 @@ impl Site {
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|value| Secret::new(value.trim().to_owned()))),
             // Which of two is meant cannot be known, and one may be somebody else's.
-            (_, Some(_)) => Err(ApiError::invalid("Cookie", format!("`{name}` may stand once"))),
+            (_, Some(_)) => {
+                Err(ApiError::invalid("Cookie", format!("`{name}` may appear only once")))
+            }
         }
     }
 
@@ -98,7 +100,7 @@ impl Site {
         if text(headers, ORIGIN).is_some_and(|origin| origin == self.origin) {
             return Ok(());
         }
-        let message = format!("a session's changes carry `Origin: {}`", self.origin);
+        let message = format!("a change by a session must send `Origin: {}`", self.origin);
         Err(ApiError::new(codes::ORIGIN_REFUSED, message).on("Origin"))
     }
 
@@ -114,7 +116,7 @@ impl Site {
             Some("null") if is_told => Ok(()),
             Some(origin) if origin == self.origin => Ok(()),
             Some(_) => {
-                let message = "this came from a page of another site";
+                let message = "the request came from a page of another site";
                 Err(ApiError::new(codes::ORIGIN_REFUSED, message).on("Origin"))
             }
         }
@@ -125,7 +127,7 @@ impl Site {
         if from.all(|from| from == "same-origin") {
             return Ok(());
         }
-        let message = format!("this came from elsewhere than a page of {}", self.origin);
+        let message = format!("the request did not come from a page of {}", self.origin);
         Err(ApiError::new(codes::ORIGIN_REFUSED, message).on("Sec-Fetch-Site"))
     }
 }

@@ -120,5 +120,5 @@ impl std::fmt::Debug for Place {
 
 /// Credentials could not be looked up.
 #[derive(Debug, thiserror::Error)]
-#[error("could not look the credential up")]
+#[error("could not check the credential")]
 pub struct LookupError(#[source] pub Box<dyn std::error::Error + Send + Sync>);

@@ -157,7 +157,7 @@ impl RouteHead {
                 }
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
-                    tracing::error!(operation, "a handler ran out of time");
+                    tracing::error!(operation, "a handler timed out");
                     return Err(given_up(method));
                 };
                 // A list that is written while it is made is under way until it was read.
@@ -179,10 +179,10 @@ impl<S> Route<S> {
 /// can say now whether it is recorded.
 fn given_up(method: &str) -> ApiError {
     match method {
-        "GET" => ApiError::unavailable("the answer took too long"),
+        "GET" => ApiError::unavailable("the request timed out"),
         _ => ApiError::unavailable(
-            "the answer took too long, and whether anything was recorded is not known; \
-             ask again with the same `Idempotency-Key`",
+            "the request timed out, and it is not known whether anything was recorded; send it \
+             again with the same `Idempotency-Key`",
         ),
     }
 }

@@ -55,7 +55,7 @@ impl ApprovalReader {
 /// Admits whoever may read actions to what people are asked about them.
 pub const APPROVAL_READERS: Access<ApprovalReader> = Access::holder(
     "APPROVAL_READERS",
-    "agent key with `actions:read` (of its own actions), org key with `admin` or `admin:read`, or session; what is shown to people, sessions alone",
+    "agent key with `actions:read` (of its own actions), org key with `admin` or `admin:read`, or session; the parts shown to people, sessions only",
     |holder| match holder {
         Principal::Org(OrgKey { org, .. }) => Ok(ApprovalReader::Org(org)),
         holder @ Principal::Person(_) => approver(holder).map(ApprovalReader::Member),

@@ -54,7 +54,7 @@ impl Person {
         if self.session.is_fresh {
             return Ok(());
         }
-        let message = "this takes a sign-in that is at most 15 minutes old";
+        let message = "this requires a sign-in that is at most 15 minutes old";
         Err(ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message))
     }
 
@@ -76,7 +76,7 @@ impl Person {
     /// The person's seat in the org of their session, where their role is no less than this.
     pub(super) fn seat_as(&self, least: Role) -> Result<Seat, ApiError> {
         let Some(seat) = self.seat else {
-            let message = "this session is for no org; choose one by `POST /v1/session/org`";
+            let message = "this session has no org; choose one by `POST /v1/session/org`";
             return Err(ApiError::new(changes::ROLE_REQUIRED, message).on("org"));
         };
         if seat.role.is_at_least(least) { Ok(seat) } else { Err(too_little(seat.role, least)) }
@@ -85,7 +85,7 @@ impl Person {
 
 /// The refusal of a member whose role is too small.
 pub(super) fn too_little(role: Role, least: Role) -> ApiError {
-    let message = format!("this takes the role `{least}` in the org; yours is `{role}`");
+    let message = format!("this requires the role `{least}` in the org; yours is `{role}`");
     ApiError::new(changes::ROLE_REQUIRED, message)
 }
 

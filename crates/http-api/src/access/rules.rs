@@ -236,11 +236,11 @@ pub(super) fn person(holder: Principal) -> Result<Person, ApiError> {
     match holder {
         Principal::Person(person) => Ok(*person),
         Principal::Org(_) => {
-            let message = "this takes a person's session; an org key is refused";
+            let message = "this requires a person's session; an org key is not accepted";
             Err(ApiError::new(changes::PERSON_REQUIRED, message))
         }
         Principal::Agent(_) => {
-            let message = "this takes a person's session; an agent's key is refused";
+            let message = "this requires a person's session; an agent key is not accepted";
             Err(ApiError::insufficient_scope(Scope::Admin).saying(message))
         }
     }

@@ -2,7 +2,7 @@
 
 #[rustfmt::skip]
 web::codes! {
-    REAUTHENTICATION_REQUIRED "reauthentication_required" [403] Permission "The last sign-in is more than 15 minutes old, and this asks for a fresh one." "Ask by `POST /v1/auth/reauth` and confirm by the code of the mail; the session goes on under a new cookie."
-    SIGNUP_CLOSED             "signup_closed"             [403] Permission "This server takes no new people." "Ask its operator, who can set `SERVICE_SIGNUP` to `invite`."
-    CHALLENGE_EXPIRED         "challenge_expired"         [410] InvalidRequest "The link and the code were used, are too old, or had too many wrong answers." "Ask for new ones by `POST /v1/auth/start`."
+    REAUTHENTICATION_REQUIRED "reauthentication_required" [403] Permission "The last sign-in is more than 15 minutes old, and this operation requires a more recent one." "Request a code by `POST /v1/auth/reauth` and confirm with the code from the mail; the session continues with a new cookie."
+    SIGNUP_CLOSED             "signup_closed"             [403] Permission "This server does not accept new users." "Ask its operator, who can set `SERVICE_SIGNUP` to `invite`."
+    CHALLENGE_EXPIRED         "challenge_expired"         [410] InvalidRequest "The link and the code were already used, have expired, or had too many wrong attempts." "Request new ones by `POST /v1/auth/start`."
 }

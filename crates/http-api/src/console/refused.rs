@@ -65,8 +65,8 @@ fn told(app: &App, error: &ApiError, refused: &Refused<'_>) -> Option<Reply> {
         404 => "Not found",
         403 => "Not for you",
         401 | 410 => "That is over",
-        429 => "Too many at once",
-        500.. => "The service can't answer now",
+        429 => "Too many requests",
+        500.. => "The service is temporarily unavailable",
         _ => "That was refused",
     };
     let is_inside = refused.uri.path().starts_with(CONSOLE);

@@ -47,7 +47,7 @@ impl Validator {
 
     fn new() -> Result<Self, Fault> {
         let document: Value = serde_saphyr::from_str(TEXT)
-            .map_err(|error| Fault(format!("the description is no YAML: {error}")))?;
+            .map_err(|error| Fault(format!("the description is not valid YAML: {error}")))?;
         let mut components = document.get("components").cloned().unwrap_or_default();
         close(&mut components);
         Ok(Self { document, components, compiled: Mutex::default() })

@@ -30,7 +30,7 @@ pub(crate) async fn list(app: Arc<App>, caller: ApprovalReader, call: Call) -> A
     let viewer = Viewer::of(&app, &caller).await?;
     if mine {
         let Some(person) = &viewer.person else {
-            return Err(ApiError::invalid("mine", "only a session has approvals of its own").into());
+            return Err(ApiError::invalid("mine", "only a session has its own approvals").into());
         };
         if !person.member.can_approve {
             // Whoever may answer nothing has nothing that waits for them.

@@ -81,7 +81,7 @@ pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Answer 
 /// `POST /v1/deeds/verify`
 pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Answer {
     let keys = app.admin.key_set().await.map_err(|error| {
-        ApiError::unavailable_because("the seal keys cannot be read now", &error)
+        ApiError::unavailable_because("the seal keys cannot be read at the moment", &error)
     })?;
     let trust = Trust { keys: Some(keys), ..Trust::default() };
     Ok(Reply::ok(&verification(verify(&call.body, &trust))))

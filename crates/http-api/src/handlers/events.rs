@@ -25,7 +25,7 @@ pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Answer 
     let wanted = wanted(&call, &caller)?;
     let cursor = cursor(&call)?;
     let slot = app.streams.take(caller.number()).ok_or_else(|| {
-        ApiError::rate_limited("8 streams of this person or key are open; close one first")
+        ApiError::rate_limited("8 event streams of this person or key are open; close one first")
     })?;
     let opening = Opening { caller, shown: call.shown.clone(), slot };
     let stream = EventStream::open(app, opening, wanted, cursor).await?;

@@ -98,7 +98,7 @@ pub(super) async fn joined_on_the_way(
         }
         Err(refused) => {
             if refused.status().is_server_error() {
-                tracing::warn!(error = %refused, "nobody joins by a sign-in now");
+                tracing::warn!(error = %refused, "a person could not join an org by a sign-in");
             }
             let next = Some(format!("{}&problem={}", page.path(), refused.code()));
             Ok(SignedIn { next, ..signed_in })

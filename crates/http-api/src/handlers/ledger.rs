@@ -140,7 +140,7 @@ impl Export {
         let entries = match self.app.records.stretch(org, &self.filter, (first, next)).await {
             Ok(entries) => entries,
             Err(error) => {
-                tracing::error!(%error, "an export could not be read to its end");
+                tracing::error!(%error, "an export could not be read completely");
                 return None;
             }
         };

@@ -109,11 +109,11 @@ impl Reading {
     /// The next deeds; nothing behind the last.
     async fn next(&mut self) -> Result<Option<Bytes>, CutError> {
         let broken = |error: &dyn std::error::Error| {
-            tracing::error!(%error, "a log could not be read out to its end");
+            tracing::error!(%error, "a log could not be read completely");
             CutError
         };
         if !self.app.still_lets_in(&self.caller, self.shown.as_ref()).await {
-            tracing::info!("a log is not read out further: its reader is not let in any more");
+            tracing::info!("a log is not sent further: its reader no longer has access");
             return Err(CutError);
         }
         let step = self.out.step(&self.app.records).await.map_err(|error| broken(&error))?;

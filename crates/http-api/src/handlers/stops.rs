@@ -91,7 +91,7 @@ fn end_void(app: &Arc<App>, voiding: Option<Voiding>) {
     let work = Arc::clone(app);
     app.behind.spawn(Box::pin(async move {
         if let Err(error) = work.gate.end_first_void(&voiding).await {
-            tracing::warn!(%error, "what a Stop made void is left to the next sweep");
+            tracing::warn!(%error, "voiding the approvals of a Stop is left to the next sweep");
         }
     }));
 }
@@ -107,7 +107,7 @@ async fn under_way(
     match app.gate.under_way(org, agent, most).await {
         Ok(found) => Some(found),
         Err(down) => {
-            tracing::warn!(error = %down, "what is under way behind a Stop could not be read");
+            tracing::warn!(error = %down, "the actions in progress after a Stop could not be read");
             None
         }
     }

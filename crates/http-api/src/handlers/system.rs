@@ -75,7 +75,7 @@ fn published(
     media_type: &'static str,
 ) -> Result<Reply, ApiError> {
     let Published { body, etag } = made.as_ref().map_err(|error| {
-        tracing::error!(%error, "could not show the description of this interface");
+        tracing::error!(%error, "could not show the API description");
         ApiError::internal()
     })?;
     Ok(unless_known(call, etag.clone(), Reply::bytes(StatusCode::OK, media_type, body.clone())))

@@ -140,7 +140,7 @@ async fn shown_after(app: &App, caller: &Admin, webhook: Webhook) -> Shown {
         Ok(shown) => shown.state,
         Err(error) => {
             tracing::warn!(webhook = %webhook.id, error = causes(&error),
-                "how a changed endpoint fares could not be read");
+                "the delivery status of a changed endpoint could not be read");
             LaneState::default()
         }
     };

@@ -27,7 +27,7 @@ pub(crate) struct Given {
 pub(crate) fn link_of(fields: &mut Fields) -> Result<Secret<String>, ApiError> {
     let token: String = fields.required("token")?;
     if token.len() > MAX_TOKEN {
-        return Err(ApiError::invalid("token", "expected what stands behind `t=` in the link"));
+        return Err(ApiError::invalid("token", "expected the part of the link after `t=`"));
     }
     Ok(Secret::new(token))
 }
@@ -41,7 +41,7 @@ impl Given {
         fields.finish()?;
         let Some(decision) = decision else {
             if shown.is_some() || note.is_some() {
-                return Err(ApiError::invalid("decision", "this member is required"));
+                return Err(ApiError::invalid("decision", "this field is required"));
             }
             return Ok(None);
         };
@@ -51,7 +51,7 @@ impl Given {
             _ => return Err(ApiError::invalid("decision", "expected `approve` or `deny`")),
         };
         let Some(Word(shown)) = shown else {
-            return Err(ApiError::invalid("context_digest", "this member is required"));
+            return Err(ApiError::invalid("context_digest", "this field is required"));
         };
         Ok(Some(Self { vote, shown, note }))
     }

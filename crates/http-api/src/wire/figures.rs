@@ -113,10 +113,10 @@ impl CountsRequest {
         if from >= to {
             return Err(match filter.from {
                 Some(_) => {
-                    let message = "expected a moment before `created_at[lt]`";
+                    let message = "expected a time before `created_at[lt]`";
                     ApiError::invalid("created_at[gte]", message)
                 }
-                None => ApiError::invalid("created_at[lt]", "expected a moment of a later year"),
+                None => ApiError::invalid("created_at[lt]", "expected a time in a later year"),
             });
         }
         let time = to.since(from);

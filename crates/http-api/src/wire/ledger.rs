@@ -78,7 +78,7 @@ fn by(query: &Query) -> Result<Option<By>, ApiError> {
     if is_id(text) {
         return Ok(Some(By::Other(text.to_owned())));
     }
-    Err(ApiError::invalid("actor", "expected the id of whoever acted"))
+    Err(ApiError::invalid("actor", "expected the id of the actor"))
 }
 
 fn unknown_kind() -> ApiError {

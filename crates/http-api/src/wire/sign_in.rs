@@ -193,8 +193,8 @@ impl ShownProof {
         match (token, challenge, code) {
             (Some(token), None, None) => secret(token).map(Self::Link),
             (None, Some(Word(id)), Some(code)) => secret(code).map(|code| Self::Code(id, code)),
-            (None, Some(_), None) => Err(ApiError::invalid("code", "this member is required")),
-            (None, None, Some(_)) => Err(ApiError::invalid("challenge", "this member is required")),
+            (None, Some(_), None) => Err(ApiError::invalid("code", "this field is required")),
+            (None, None, Some(_)) => Err(ApiError::invalid("challenge", "this field is required")),
             (Some(_) | None, _, _) => {
                 Err(ApiError::invalid("token", "expected `token`, or `challenge` and `code`"))
             }

@@ -73,8 +73,7 @@ fn edge(fields: &mut Fields) -> Result<Option<EdgeTool>, ApiError> {
         return match digest {
             None => Ok(None),
             Some(_) => {
-                Err(fields
-                    .error("connector_type", "`tool_digest` needs `connector_type` beside it"))
+                Err(fields.error("connector_type", "`tool_digest` requires `connector_type`"))
             }
         };
     };

@@ -114,10 +114,9 @@ async fn wait_for(
     }
     refuse_stopped(app, caller).await?;
     let waiter = caller.only_agent().map_or(Waiter::Other(caller.number()), Waiter::Agent);
-    let _slot = app
-        .waits
-        .take(waiter)
-        .ok_or_else(|| ApiError::rate_limited("20 waits are open; let one end first"))?;
+    let _slot = app.waits.take(waiter).ok_or_else(|| {
+        ApiError::rate_limited("20 waiting requests are open; wait until one of them has ended")
+    })?;
     let lifecycle = app.lifecycle.clone();
     let waits = Waits { agent: caller.only_agent(), key: caller.key() };
     let bounds = WaitBounds { deadline, lifecycle, waits };

@@ -93,7 +93,7 @@ async fn action(app: &App, event: &Event, id: ActionId) -> Option<Value> {
             serde_json::to_value(ActionView::from(&action).without_addresses()).ok()
         }
         Err(error) => {
-            tracing::warn!(%error, "an event is shown without its full object");
+            tracing::warn!(%error, "an event is sent without its full object");
             None
         }
     }
