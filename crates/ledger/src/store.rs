@@ -29,7 +29,7 @@ pub enum AppendError {
     #[error("the head has moved")]
     Lost,
     /// The commit was sent and its answer did not come.
-    #[error("the answer to the commit was lost")]
+    #[error("the response to the commit was lost")]
     InDoubt(#[source] StoreDown),
     /// Nothing was committed: the store could not be reached.
     #[error(transparent)]

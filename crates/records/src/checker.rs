@@ -352,7 +352,7 @@ impl Records {
         match told {
             // Of a log that is withheld nothing more is told in the log itself.
             Ok(()) | Err(LedgerError::Withheld) => {}
-            Err(error) => tracing::warn!(%org, %error, "an event of a check could not be told"),
+            Err(error) => tracing::warn!(%org, %error, "an event of a check could not be sent"),
         }
     }
 }

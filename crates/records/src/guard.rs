@@ -37,7 +37,7 @@ pub enum LogError {
         signed: u64,
     },
     /// Another log took its place without a word.
-    #[error("the log `{log}` was replaced by another, and no sealed deed tells why")]
+    #[error("the log `{log}` was replaced by another, and no sealed deed explains it")]
     Untold {
         /// The log.
         log: LogOrigin,

@@ -168,7 +168,7 @@ impl AccountStore for MemoryStore {
     }
 
     async fn slot_may_stand(&self, org: OrgId, connector: ConnectorId) -> Result<bool, StoreDown> {
-        let kept = self.reach("look whether a slot may stand")?;
+        let kept = self.reach("check whether a slot may exist")?;
         Ok(kept.logs.get(&Of { org, connector }).is_some_and(Log::may_have_slot))
     }
 }
@@ -237,7 +237,7 @@ impl RetentionStore for MemoryStore {
     }
 
     async fn sweep_out(&self, org: OrgId, limit: usize) -> Result<usize, StoreDown> {
-        let mut kept = self.reach("remove rows that mean nothing any more")?;
+        let mut kept = self.reach("remove rows that are no longer needed")?;
         let now = self.clock.now();
         let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(0) };
         let expired = rows.idempotency_keys.iter().filter(|(_, row)| row.expires_at <= now);

@@ -53,9 +53,9 @@ impl Faults {
             && *failing == attempt
         {
             *calls -= 1;
-            return Err(fault(attempt, "the store was told to fail"));
+            return Err(fault(attempt, "the store was set to fail"));
         }
-        if self.down { Err(fault(attempt, "the store was told to be down")) } else { Ok(()) }
+        if self.down { Err(fault(attempt, "the store was set to be down")) } else { Ok(()) }
     }
 
     /// What the next append meets; what was ordered for one append is used up.

@@ -51,7 +51,11 @@ impl LedgerStore for MemoryStore {
         }
         match doubt {
             None => Ok(self.clock.now()),
-            Some(_) => Err(AppendError::InDoubt(fault("append a turn", "the answer was dropped"))),
+            Some(_) => Err(AppendError::InDoubt(fault(
+                "append a turn",
+                "the response was \
+                                                                        dropped",
+            ))),
         }
     }
 

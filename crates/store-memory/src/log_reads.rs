@@ -122,7 +122,7 @@ impl CheckStore for MemoryStore {
     }
 
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown> {
-        let mut kept = self.reach("keep how a check of a log stands")?;
+        let mut kept = self.reach("store the status of a check of a log")?;
         let rows = kept.orgs.entry(check.org).or_default();
         let row = rows.checks.iter_mut().find(|row| row.id == check.id);
         if let Some(row) = row {

@@ -354,7 +354,7 @@ fn due(sweep: Sweep, row: &Row) -> Result<Due, Fault> {
 
 fn detail(org: OrgId, answers: &Answers) -> Result<Option<ActionDetail>, Fault> {
     let [disclosures, events, deeds, action] = answers.as_slice() else {
-        return Err(Fault::Broken("a statement was not answered".to_owned()));
+        return Err(Fault::Broken("a statement returned no result".to_owned()));
     };
     let Some(row) = action.first() else { return Ok(None) };
     Ok(Some(ActionDetail {

@@ -210,7 +210,7 @@ fn store_time(answers: &Answers) -> Result<Timestamp, Fault> {
     let before_commit = answers.iter().rev().nth(1);
     match before_commit.and_then(|rows: &Vec<Row>| rows.first()) {
         Some(row) => Cells::of("the clock", row).moment("clock"),
-        None => Err(Fault::Broken("the time was not told".to_owned())),
+        None => Err(Fault::Broken("the time was not returned".to_owned())),
     }
 }
 

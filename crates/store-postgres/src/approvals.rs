@@ -281,5 +281,5 @@ const WAITS_FOR: &str = "
         where asks.org_id = $1 and asks.id = action.agent_id
             and asks.record::json ->> 'owner' = any($9)))
     and not exists (
-        select from json_array_elements(record::json #> '{approval,decisions}') as given (answer)
-        where given.answer ->> 'user' = $10)";
+        select from json_array_elements(record::json #> '{approval,decisions}') as given (decision)
+        where given.decision ->> 'user' = $10)";

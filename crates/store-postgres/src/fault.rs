@@ -14,13 +14,13 @@ pub(crate) enum Fault {
     #[error("no connection could be had: {0}")]
     Unreachable(String),
     /// The deadline passed.
-    #[error("no answer within {0:?}")]
+    #[error("no response within {0:?}")]
     Late(Duration),
     /// The connection ended or cannot be used.
     #[error("the connection broke: {0}")]
     Broken(String),
     /// PostgreSQL answered with an error. Its detail and hint are left out: they repeat the row.
-    #[error("PostgreSQL answered {}: {message}", .code.code())]
+    #[error("PostgreSQL returned {}: {message}", .code.code())]
     Refused { code: SqlState, message: String },
     /// A row is not one that this build could have written.
     #[error("`{column}` of a row of `{table}` cannot be read: {why}")]

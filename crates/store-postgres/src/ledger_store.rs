@@ -214,10 +214,10 @@ pub(crate) fn base_calls<'a>(org: OrgId) -> [Call<'a>; 5] {
 /// The base that these answers are, with the database's time.
 pub(crate) fn base(org: OrgId, answers: &[Vec<Row>]) -> Result<(Option<Base>, Timestamp), Fault> {
     let [head, active, connectors, policies, clock] = answers else {
-        return Err(Fault::Broken("a statement was not answered".to_owned()));
+        return Err(Fault::Broken("a statement returned no result".to_owned()));
     };
     let clock = clock.first().map(|row| Cells::of("clock", row).moment("clock")).transpose()?;
-    let clock = clock.ok_or_else(|| Fault::Broken("the time was not told".to_owned()))?;
+    let clock = clock.ok_or_else(|| Fault::Broken("the time was not returned".to_owned()))?;
     let Some(row) = head.first() else { return Ok((None, clock)) };
     let cells = Cells::of("org_head", row);
     let connectors: Vec<Connector> = records("connector", connectors)?;
@@ -328,7 +328,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
             return Ok([].as_slice());
         }
         let answer = answers.next().map(Vec::as_slice);
-        answer.ok_or_else(|| Fault::Broken("a statement was not answered".to_owned()))
+        answer.ok_or_else(|| Fault::Broken("a statement returned no result".to_owned()))
     };
     Ok(Loaded {
         agents: records("agent", rows(!needs.agents.is_empty())?)?,

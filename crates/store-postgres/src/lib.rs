@@ -155,7 +155,7 @@ impl PostgresStore {
 
     /// How the database stands now.
     pub async fn pulse(&self) -> Result<Pulse, StoreDown> {
-        let attempt = "ask the database how it stands";
+        let attempt = "read the status of the database";
         let call = Call::new(PULSE);
         let rows = self.database.ask_one(attempt, call).await?;
         let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;

@@ -29,7 +29,7 @@ impl CheckStore for PostgresStore {
     }
 
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown> {
-        let attempt = "keep how a check of a log stands";
+        let attempt = "store the status of a check of a log";
         let sql = "
             update chain_check set status = $4, touched_at = now(), record = $5
             where org_id = $1 and id = $2 and created_at = $3";

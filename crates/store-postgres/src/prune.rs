@@ -78,7 +78,7 @@ impl RetentionStore for PostgresStore {
     }
 
     async fn sweep_out(&self, org: OrgId, limit: usize) -> Result<usize, StoreDown> {
-        let attempt = "remove rows that mean nothing any more";
+        let attempt = "remove rows that are no longer needed";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let calls = [IDEMPOTENCY, BUDGETS, TURNS]
             .map(|sql| Call::new(sql).with(*org.as_uuid()).with(limit));

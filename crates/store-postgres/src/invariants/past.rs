@@ -22,7 +22,7 @@ macro_rules! beside_away {
 
 pub(super) const LOG_DENSE: &str = beside_away!(
     "
-    select format('deed %s of log %s stands at place %s', place, log, counted)
+    select format('deed %s of log %s is at place %s', place, log, counted)
     from (
         select seq >> 40 as log, seq & (1::bigint << 40) - 1 as place,
             row_number() over (partition by seq >> 40 order by seq) - 1 as counted

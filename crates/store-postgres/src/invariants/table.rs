@@ -38,7 +38,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "log-linked",
-        sentence: "each deed names the digest of the one before it",
+        sentence: "each deed names the digest of the previous deed",
         takes: Takes::OrgAndAttached,
         sql: past::LOG_LINKED,
     },
@@ -64,7 +64,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "deed-times",
-        sentence: "no deed is older than the one before it",
+        sentence: "no deed is older than the previous deed",
         takes: Takes::Org,
         sql: "
             select format('deed %s', seq)
@@ -113,7 +113,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "closed-logs",
-        sentence: "each log that was closed is told of by the first deed of the next one",
+        sentence: "each log that was closed is named by the first deed of the next log",
         takes: Takes::Org,
         sql: r"
             select format('log %s with %s deeds', c.no, c.size)
@@ -220,7 +220,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "kept-reports",
-        sentence: "what waits for evidence has its report, and beside it only what is sealed without",
+        sentence: "an action that waits for evidence has its report, and only an action sealed without evidence has one too",
         takes: Takes::Org,
         sql: "
             select format('action %s', id) from action
@@ -246,7 +246,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "leases",
-        sentence: "no lease ran out more than ten of its lengths ago",
+        sentence: "no lease expired more than ten of its lengths ago",
         takes: Takes::OrgAndSpan,
         sql: "
             select format('action %s, lease until %s', id, lease_until) from action
@@ -254,7 +254,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "deadlines",
-        sentence: "no report and no answer is overdue by more than ten leases",
+        sentence: "no report and no decision is overdue by more than ten leases",
         takes: Takes::OrgAndSpan,
         sql: "
             select format('action %s, due at %s', id,
@@ -327,7 +327,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "members",
-        sentence: "an org with members has an owner, and whoever accepted an invitation is a member",
+        sentence: "an org with members has an owner, and each person who accepted an invitation is a member",
         takes: Takes::Org,
         sql: "
             select format('org %s has no owner', m.org_id) from member as m

@@ -36,7 +36,9 @@ impl fmt::Display for Spreading {
         match spread {
             Spread::Everywhere => write!(f, "{table}: a copy on every node"),
             Spread::First => write!(f, "{table}: distributed by org_id"),
-            Spread::BesideFirst => write!(f, "{table}: distributed by org_id beside {FIRST}"),
+            Spread::BesideFirst => {
+                write!(f, "{table}: distributed by org_id, co-located with {FIRST}")
+            }
         }
     }
 }
