@@ -170,7 +170,7 @@ async fn ended_under_starters(callers: Vec<Caller>, end: impl Future<Output = An
 /// Whether the service was too busy to look up whose call it is. Such a call begins nothing, which
 /// tells nothing of what the next one would.
 fn is_unheard(answer: &Answer) -> bool {
-    let why = "credentials cannot be looked up now";
+    let why = "credentials cannot be checked at the moment";
     answer.status == 503 && answer.json()["error"]["message"] == why
 }
 

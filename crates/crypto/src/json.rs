@@ -126,7 +126,7 @@ fn as_integer(number: &Number) -> Option<i64> {
 }
 
 /// The number in its one form, where it lies within ±(2^53−1): a whole one as an integer.
-#[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+#[expect(clippy::cast_possible_truncation, reason = "the value is an integer below 2^53")]
 fn normal(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return as_integer(number).map(Number::from);
@@ -244,7 +244,7 @@ impl<'de> Visitor<'de> for Strict {
             let value = members.next_value_seed(inner)?;
             if let Some(_twice) = object.insert(key.clone(), value) {
                 let start: String = key.chars().take(64).collect();
-                return Err(de::Error::custom(format_args!("the key `{start}` stands twice")));
+                return Err(de::Error::custom(format_args!("the key `{start}` appears twice")));
             }
         }
         Ok(Value::Object(object))

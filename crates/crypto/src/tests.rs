@@ -66,9 +66,9 @@ fn weak_public_keys_are_refused_with_either_sign() {
 fn the_strict_parser_refuses_what_a_digest_could_confuse() {
     let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     for (text, why) in [
-        (r#"{"a":1,"a":2}"#, "the key `a` stands twice"),
-        (r#"{"a":1,"\u0061":2}"#, "the key `a` stands twice"),
-        (r#"[{"b":{"a":1,"a":1}}]"#, "stands twice"),
+        (r#"{"a":1,"a":2}"#, "the key `a` appears twice"),
+        (r#"{"a":1,"\u0061":2}"#, "the key `a` appears twice"),
+        (r#"[{"b":{"a":1,"a":1}}]"#, "appears twice"),
         ("9007199254740993", "2^53-1"),
         ("-9007199254740992", "2^53-1"),
         ("18446744073709551616", "2^53-1"),

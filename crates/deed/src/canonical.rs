@@ -206,7 +206,7 @@ impl<'a> Members<'a> {
             return Err(Fault(outside(NAMES)));
         }
         if name <= self.writer.out.get(self.last.clone()).unwrap_or_default() {
-            return Err(Fault(outside("a member stands twice or out of order")));
+            return Err(Fault(outside("a member appears twice or is out of order")));
         }
         self.last = from..from + name.len();
         self.writer.out.push(b':');

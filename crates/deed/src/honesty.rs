@@ -184,7 +184,7 @@ const RUN: &[RunRule] = &[
     ("edge_claim_l0", "what only the edge claims stays at L0", |e, w| {
         e.attestation == Some(Attestation::GatewayExecuted) || w.level == Level::L0
     }),
-    ("method_fits_attestation", "a report is attributed to the one who made it", |e, w| {
+    ("method_fits_attestation", "a report is attributed to the party that made it", |e, w| {
         match w.method {
             WitnessMethod::Reported => e.attestation == Some(Attestation::GatewayExecuted),
             WitnessMethod::EdgeReported => e.attestation == Some(Attestation::EdgeClaimed),

@@ -110,7 +110,7 @@ pub(crate) fn split(note: &str) -> Result<(&str, &str), NoteError> {
     }
     let (before, signatures) = note
         .rsplit_once("\n\n")
-        .ok_or(NoteError::Form("an empty line stands before the signatures"))?;
+        .ok_or(NoteError::Form("an empty line must precede the signatures"))?;
     let text = note.get(..=before.len()).unwrap_or_default();
     if signatures.is_empty() || !signatures.ends_with('\n') {
         return Err(NoteError::Form("it ends in signature lines"));

@@ -102,7 +102,7 @@ impl Webhooks {
         }
         let key = (caller.org(), before.webhook);
         let event = event_at(&*self.parts.events, caller.org(), before.seq).await?;
-        let gone = ActError::Conflict("the event is not kept any more");
+        let gone = ActError::Conflict("the event is no longer stored");
         let event = event.ok_or(gone)?;
         let mint = self.parts.mint().await?;
         let id = mint.id(DeliveryId::from_uuid);

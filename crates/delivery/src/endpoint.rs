@@ -142,7 +142,7 @@ impl Webhooks {
         let updated = self.turn(caller, (Needs::default(), None), move |at, record| {
             let before = found(at, id)?;
             if edit.expected_revision.is_some_and(|revision| revision != before.revision) {
-                let sentence = "the endpoint has another revision by now";
+                let sentence = "`expected_revision` is not the current revision of the endpoint";
                 return Err(ActError::Stale { param: "expected_revision", sentence }.into());
             }
             let mut after = before.clone();
@@ -259,7 +259,10 @@ impl Webhooks {
         let done = self.turn(caller, (Needs::default(), None), move |at, record| {
             let before = found(at, id)?;
             if before.revision != checked {
-                return Err(ActError::Conflict("the endpoint was changed meanwhile").into());
+                return Err(ActError::Conflict(
+                    "the endpoint was changed in the meantime; try again",
+                )
+                .into());
             }
             let after = Webhook {
                 secret: secret.clone(),

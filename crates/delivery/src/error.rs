@@ -16,7 +16,7 @@ pub enum WebhookError {
     #[error("`url`: {0}")]
     Url(#[from] UrlError),
     /// The org has as many endpoints as it may have.
-    #[error("the org has {0} webhook endpoints, the most there may be; delete one first")]
+    #[error("the org has {0} webhook endpoints, the maximum; delete one first")]
     LimitReached(usize),
     /// The endpoint was tried too often.
     #[error("the endpoint was pinged {0} times within a minute; try again later")]

@@ -93,7 +93,8 @@ fn noted(refused: &EgressError) {
         | EgressError::WrongPeer { .. } => return,
     };
     if is_name(host) {
-        tracing::warn!(%host, %address, what, "a name leads to what may not be reached");
+        tracing::warn!(%host, %address, what, "a name resolves to an address that may not be \
+                                               reached");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 pub enum EgressError {
     /// The text names no host that may be dialled.
     #[error(
-        "`{host}` is no host: expected a dotted name such as `db.example.com`, or an address in its usual form"
+        "`{host}` is not a valid host: expected a dotted name such as `db.example.com`, or an address in its usual form"
     )]
     BadHost {
         /// The text.
@@ -51,7 +51,7 @@ pub enum EgressError {
         source: Option<io::Error>,
     },
     /// No address of the host answered.
-    #[error("`{host}` did not answer on port {port}")]
+    #[error("`{host}` did not accept a connection on port {port}")]
     Unreachable {
         /// The host as asked for.
         host: String,
@@ -62,7 +62,7 @@ pub enum EgressError {
         source: io::Error,
     },
     /// Something other than the dialled address answered.
-    #[error("`{host}` was dialled at an allowed address, but another one answered")]
+    #[error("`{host}` was dialled at an allowed address, but the connection reached another one")]
     WrongPeer {
         /// The host as asked for.
         host: String,

@@ -82,8 +82,8 @@ fn key_for(
         (None, Some(seed)) => {
             key_of_seed(seed).ok_or_else(|| wrong("expected the 32 bytes of a seed in base64url"))
         }
-        (Some(_), Some(_)) => Err(wrong("a key was named beside it; leave one out")),
-        (None, None) => Err(wrong("is not there, and no key was named")),
+        (Some(_), Some(_)) => Err(wrong("a key was named in addition; leave one of them out")),
+        (None, None) => Err(wrong("is missing, and no key was named")),
     }
 }
 

@@ -161,7 +161,7 @@ impl Smtp {
                 self.greeted(Box::new(Lines::new(stream, peer))).await
             }
             Protection::Loopback => Err(MailError::TryAgain(
-                "the server is on another machine, where letters go under TLS alone".to_owned(),
+                "the server is on another machine, where mail is sent only with TLS".to_owned(),
             )),
         }
     }
@@ -233,13 +233,13 @@ impl Mailer for Smtp {
 fn judged(what: &str, error: &Error) -> MailError {
     match error.status() {
         Some(code) if error.is_permanent() => {
-            MailError::Refused(format!("{what}: the server answered {code}"))
+            MailError::Refused(format!("{what}: the server returned {code}"))
         }
-        Some(code) => MailError::TryAgain(format!("{what}: the server answered {code}")),
+        Some(code) => MailError::TryAgain(format!("{what}: the server returned {code}")),
         // What could not be read is not shown: it may be about the person.
-        None if error.is_response() => {
-            MailError::TryAgain(format!("{what}: the answer was none of SMTP, or was cut off"))
-        }
+        None if error.is_response() => MailError::TryAgain(format!(
+            "{what}: the response was incomplete or was not valid SMTP"
+        )),
         None => MailError::TryAgain(format!("{what}: {}", causes(error))),
     }
 }

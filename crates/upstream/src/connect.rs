@@ -41,10 +41,10 @@ pub(crate) enum ConnectError {
     #[error(transparent)]
     Egress(#[from] EgressError),
     /// It would have been without protection.
-    #[error("an address that begins with `http://` is asked in development alone")]
+    #[error("an address that begins with `http://` is allowed only in development")]
     Insecure,
     /// TLS did not come about.
-    #[error("TLS did not come about")]
+    #[error("the TLS handshake failed")]
     Tls(#[source] io::Error),
     /// It took too long.
     #[error("the connection was not ready in time")]

@@ -23,19 +23,19 @@ pub enum UpstreamError {
     #[error("the address may not be reached")]
     Refused(#[source] Box<dyn Error + Send + Sync>),
     /// Nobody answered there.
-    #[error("no connection came about")]
+    #[error("the connection failed")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// TLS did not come about: the certificate is another's, or of nobody that is trusted.
-    #[error("no protected connection came about")]
+    #[error("the TLS connection failed")]
     Tls(#[source] Box<dyn Error + Send + Sync>),
     /// The answer was not there in time.
-    #[error("no whole answer came in time")]
+    #[error("no complete response arrived in time")]
     Late {
         /// Whether the request can have been received.
         sent: Sent,
     },
     /// The connection ended before the answer did, or the answer was none of HTTP.
-    #[error("the answer was cut off, or was none of HTTP")]
+    #[error("the response was incomplete or was not valid HTTP")]
     Broken {
         /// Whether the request can have been received.
         sent: Sent,

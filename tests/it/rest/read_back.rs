@@ -142,7 +142,7 @@ async fn a_write_is_looked_at_again_and_liars_are_found_out() {
         let told = passes.iter().flat_map(|pass| pass["reasons"].as_array().unwrap());
         assert_eq!(&told.collect::<Vec<_>>(), reasons, "{name}: {detail}");
         if name == "Renamed" {
-            let summary = "Another value stands there than was reported. That is at `/name`.";
+            let summary = "The value is not the one that was reported. That is at `/name`.";
             assert_eq!(witness["summary"], summary);
             let field = json!({
                 "place": "/name", "expected": "Renamed",

@@ -205,7 +205,7 @@ pub enum KeySetError {
         why: String,
     },
     /// A key stands twice.
-    #[error("the key `{0}` stands twice")]
+    #[error("the key `{0}` appears twice")]
     Twice(Thumbprint),
     /// An introduction is no signature of an earlier key.
     #[error("the key `{0}` is introduced by no earlier key's signature")]

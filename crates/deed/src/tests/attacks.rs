@@ -325,5 +325,5 @@ fn input_that_is_made_to_cost_work_is_refused_at_a_bound_that_is_told() {
     let long = said(&forge(&long, DEED_TYPE));
     assert!(long.contains("longer than 16384 bytes"), "{long}");
     let many = "{\"object\":\"deed\",".to_owned() + &"\"a\":1,".repeat(100_000) + "\"a\":1}";
-    assert!(said(&many).contains("stands twice"));
+    assert!(said(&many).contains("appears twice"));
 }

@@ -39,7 +39,7 @@ fn a_key_set_is_read_strictly() {
         (good.replace("\"alg\":\"Ed25519\"", "\"alg\":\"none\""), "none"),
         (good.replace("12:00:00.000Z", "12:00:00Z"), "RFC 3339"),
         (good.replace("\"object\":\"seal_key_set\",", ""), "missing field `object`"),
-        (good.replace("\"kty\"", "\"kty\":\"OKP\",\"kty\""), "stands twice"),
+        (good.replace("\"kty\"", "\"kty\":\"OKP\",\"kty\""), "appears twice"),
         (good.replace("\"purpose\":\"deed\"", "\"purpose\":\"all\""), "unknown variant `all`"),
         ("[]".to_owned(), "expected a seal key set"),
     ] {

@@ -95,7 +95,7 @@ fn what_is_outside_the_profile_is_not_written() {
         assert!(fault.contains(why), "{value}: {fault}");
     }
     let twice = canonical::write(&Twice { one: 1, other: 2 }).unwrap_err().to_string();
-    assert!(twice.contains("stands twice or out of order"), "{twice}");
+    assert!(twice.contains("appears twice or is out of order"), "{twice}");
     let keyed: std::collections::BTreeMap<u8, u8> = [(1, 2)].into();
     assert!(canonical::write(&keyed).is_err(), "a number is no name");
 }

@@ -106,12 +106,15 @@ pub(super) fn beside(
     let mut vouched = 0;
     for (deeds, Checkpoint { log, tree }) in signed(archived, trust) {
         ensure(log == deeds.log && tree.size >= deeds.to, || {
-            format!("the checkpoint beside archived deeds is of {} deeds of `{log}`", tree.size)
+            format!("the checkpoint of the archived deeds is of {} deeds of `{log}`", tree.size)
         })?;
         if let Some(root) = roots.and_then(|roots| roots.at.get(&tree.size)) {
             ensure(*root == tree.root, || {
                 let size = tree.size;
-                format!("the first {size} deeds make another root than the checkpoint beside them")
+                format!(
+                    "the first {size} deeds make another root than the checkpoint of the archived \
+                     deeds"
+                )
             })?;
             vouched = vouched.max(tree.size);
         }

@@ -113,7 +113,11 @@ impl File<'_> {
             (&link.body.log, link.body.org) == (&list.log, list.org)
                 && link.body.seq < list.as_of.size
         });
-        ensure(of_one_log, || "a deed is not of the list's log as it stood".to_owned())?;
+        ensure(of_one_log, || {
+            "a deed is not part of the list's log at the size of its \
+                               checkpoint"
+                .to_owned()
+        })?;
         self.links.iter().try_for_each(|link| self.amendment_follows(link))
     }
 
@@ -127,7 +131,11 @@ impl File<'_> {
             })
         };
         ensure(last.n <= 1 || here(last.n - 1), || {
-            format!("amendment {} of `{}` is here without the one before", last.n, last.amends.id)
+            format!(
+                "amendment {} of `{}` is here without the previous \
+                 amendment",
+                last.n, last.amends.id
+            )
         })
     }
 

@@ -117,7 +117,7 @@ impl Link {
 
     pub(super) fn is_of(&self, log: &LogOrigin, org: OrgId) -> Result<(), String> {
         ensure((log, org) == (&self.body.log, self.body.org), || {
-            format!("deed {} is of another log or org than the one before", self.body.seq)
+            format!("deed {} is of another log or org than the previous deed", self.body.seq)
         })
     }
 

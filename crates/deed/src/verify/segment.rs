@@ -94,7 +94,7 @@ fn pairs<T>(items: &[T]) -> impl Iterator<Item = &[T; 2]> {
 fn unique(links: &[Link]) -> Result<(), String> {
     let mut seen = HashSet::new();
     let twice = links.iter().find(|link| !seen.insert(link.body.id));
-    twice.map_or(Ok(()), |link| Err(format!("the id `{}` stands twice", link.body.id)))
+    twice.map_or(Ok(()), |link| Err(format!("the id `{}` appears twice", link.body.id)))
 }
 
 /// An amendment whose deed is not among these is taken at its word, and so is one where an amendment

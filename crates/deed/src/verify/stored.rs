@@ -126,7 +126,7 @@ fn check_place(link: &Link, place: &Position<'_>, found: &mut Findings) {
     let Position { org, log, seq, before } = place;
     found.run(CheckId::Log, || link.is_of(log, *org));
     found.run(CheckId::Sequence, || {
-        ensure(link.body.seq == *seq, || format!("deed {} stands at {seq}", link.body.seq))
+        ensure(link.body.seq == *seq, || format!("deed {} is stored at {seq}", link.body.seq))
     });
     found.run(CheckId::Prev, || match before {
         Some((digest, _)) => link.names(digest),

@@ -59,16 +59,16 @@ impl AgentStatus {
     /// What moves an agent. It is told by marks of its row, of which the highest counts.
     pub const MACHINE: Machine = Machine {
         name: "agent `status`",
-        about: "Told by three marks, of which the first that holds counts: archived, stopped, \
-                suspended. Lifting one shows the next. A Stop of the whole org is a mark of the org \
-                and no state of its agents.",
+        about: "Determined by three marks; the first that is set counts: archived, stopped, \
+                suspended. Removing one shows the next. A Stop of the whole org is a mark of the \
+                org and no state of its agents.",
         states: Self::WORDS,
         moves: &[
             Move::begins(Self::Active.as_str(), "it is made"),
             Move::goes(
                 Self::Active.as_str(),
                 Self::Suspended.as_str(),
-                "it is suspended, or its time is over",
+                "it is suspended or it expires",
             ),
             Move::goes(
                 Self::Suspended.as_str(),
@@ -81,7 +81,7 @@ impl AgentStatus {
             Move::goes(
                 Self::Stopped.as_str(),
                 Self::Suspended.as_str(),
-                "a person starts it while a suspension holds or its time is over",
+                "a person starts it while it is suspended or after it has expired",
             ),
             Move::goes(Self::Active.as_str(), Self::Archived.as_str(), "it is archived"),
             Move::goes(Self::Suspended.as_str(), Self::Archived.as_str(), "it is archived"),

@@ -127,14 +127,14 @@ impl State {
             Move::goes(
                 Self::PendingApproval.as_str(),
                 Self::Executing.as_str(),
-                "enough people say yes and nothing refuses the call by then: `status` `processing` \
+                "enough people approve and nothing refuses the call by then: `status` `processing` \
                  or `authorized`",
             ),
             Move::goes(
                 Self::PendingApproval.as_str(),
                 Self::Sealed.as_str(),
-                "it is cancelled: `status` `cancelled`; a person says no, nobody answers in time, \
-                 or the question is void: `status` `denied`",
+                "it is cancelled: `status` `cancelled`; a person denies it, nobody decides in \
+                 time, or the approval request is void: `status` `denied`",
             ),
             Move::goes(
                 Self::Executing.as_str(),
@@ -165,7 +165,12 @@ impl ExecutionStatus {
         states: Self::WORDS,
         moves: &[
             Move::begins(Self::Running.as_str(), "the call may run"),
-            Move::goes(Self::Running.as_str(), Self::Succeeded.as_str(), "the tool answered"),
+            Move::goes(
+                Self::Running.as_str(),
+                Self::Succeeded.as_str(),
+                "the tool returned a \
+                                                                          result",
+            ),
             Move::goes(
                 Self::Running.as_str(),
                 Self::Failed.as_str(),
@@ -174,8 +179,8 @@ impl ExecutionStatus {
             Move::goes(
                 Self::Running.as_str(),
                 Self::Unknown.as_str(),
-                "nobody can say: an answer that did not come, an instance that is gone, an edge \
-                 that never reported",
+                "the result is unknown: a response did not arrive, an instance no longer exists, \
+                 or an edge never reported",
             ),
         ],
     };

@@ -124,24 +124,24 @@ impl ApprovalStatus {
     /// What moves the question to a person.
     pub const MACHINE: Machine = Machine {
         name: "approval `status`",
-        about: "A yes that settles it and the release of the action are one: `approved` is only what \
-                runs or may run.",
+        about: "The approval that decides it and the release of the action are one step: only an \
+                action that runs or may run is `approved`.",
         states: Self::WORDS,
         moves: &[
             Move::begins(Self::Pending.as_str(), "the policy asks for a person"),
             Move::goes(
                 Self::Pending.as_str(),
                 Self::Approved.as_str(),
-                "enough people say yes, and the call may still run",
+                "enough people approve, and the call may still run",
             ),
-            Move::goes(Self::Pending.as_str(), Self::Denied.as_str(), "a person says no"),
-            Move::goes(Self::Pending.as_str(), Self::Expired.as_str(), "nobody answers in time"),
+            Move::goes(Self::Pending.as_str(), Self::Denied.as_str(), "a person denies it"),
+            Move::goes(Self::Pending.as_str(), Self::Expired.as_str(), "nobody decides in time"),
             Move::goes(Self::Pending.as_str(), Self::Cancelled.as_str(), "the action is cancelled"),
             Move::goes(
                 Self::Pending.as_str(),
                 Self::Voided.as_str(),
-                "a Stop or the agent's archiving takes it away, or enough people say yes and the \
-                 call may not run any more",
+                "a Stop or the archiving of the agent voids it, or enough people approve and the \
+                 call may no longer run",
             ),
         ],
     };

@@ -43,7 +43,7 @@ pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
         });
         if let Answer::Example(sample) = answer {
             let message = format!(
-                "`{}` is destructive, and a yes by the link of a mail lets it run: write \
+                "`{}` is destructive, and an approval by the link of a mail lets it run: write \
                  `approval: {{ assurance: session }}`",
                 tool.name
             );

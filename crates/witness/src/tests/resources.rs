@@ -215,7 +215,7 @@ fn the_fields_that_differ_are_named_and_come_first() {
         field("/age", json!(1), json!(2)),
     ]);
     assert_eq!(finding.reasons, [Reason::ValueDiffers]);
-    let expected = "Another value stands there than was reported. That is at `/name`, `/age`.";
+    let expected = "The value is not the one that was reported. That is at `/name`, `/age`.";
     assert_eq!(finding.summary, expected);
     let fields = &finding.detail["fields"];
     let first =

@@ -323,7 +323,7 @@ fn a_description_in_which_a_key_stands_twice_is_refused_in_json_as_in_yaml() {
         r#"{{"openapi": "3.1.0", "paths": {{"/a": {operation}, "/\u0061": {operation}}}}}"#
     );
     let yaml = "openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n";
-    for (text, expected) in [(&*json, "the key `/a` stands twice"), (yaml, "duplicate")] {
+    for (text, expected) in [(&*json, "the key `/a` appears twice"), (yaml, "duplicate")] {
         let found = findings(&blueprint(config(json!(text)))).unwrap();
         assert!(found[0].to_string().contains(expected), "{found:?}");
     }
