@@ -151,7 +151,7 @@ async fn a_check_prints_each_invariant_with_its_first_offenders_and_ends_in_2_if
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(printed.contains("FAIL  log-dense"), "{printed}");
     assert!(
-        printed.contains(&format!("        {}: deed 2 of log 0 is stored at place 1", house.org)),
+        printed.contains(&format!("        {}: deed 2 of log 0 is at place 1", house.org)),
         "{printed}"
     );
     let nowhere = house.control.cluster.database("nowhere");

@@ -26,7 +26,7 @@ pub enum End {
     Retried,
     /// Certainly not applied.
     Failed,
-    /// Applied, as the governed database says; what the tool returned a result is lost.
+    /// Applied, as the governed database says; what the tool answered is lost.
     Settled,
     /// Sealed with its result.
     Sealed,

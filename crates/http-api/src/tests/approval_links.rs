@@ -165,7 +165,7 @@ async fn what_others_settled_is_told_without_what_was_asked() {
     let late = answer(&house, &anns, "approve", &digest).await;
     assert_eq!(late.code(), (409, "approval_decided"));
     let sentence = late.body["error"]["message"].as_str().unwrap();
-    assert_eq!(sentence, format!("the approval is `denied` already; answered by `{}`", bob.id));
+    assert_eq!(sentence, format!("the approval is already `denied`; decided by `{}`", bob.id));
 }
 
 #[tokio::test]

@@ -186,7 +186,7 @@ impl Change<'_> {
         self.put(form, (DEED_TYPE, &text), random);
     }
 
-    /// Gives a deed what is stored at the same place of another.
+    /// Gives a deed what stands at the same place of another.
     fn exchange(&self, forms: &mut [Value], place: usize, random: &mut Random) {
         let other = &forms[random.below(forms.len())];
         let [from, to] =

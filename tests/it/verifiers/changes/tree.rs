@@ -63,7 +63,7 @@ const EDGES: &[&str] = &[
 /// A commitment, to be put where none stands.
 const COMMITMENT: &str = r#"{"commit":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}"#;
 
-/// The words that a deed may hold, in groups of which one is stored at one place.
+/// The words that a deed may hold, in groups of which one stands at one place.
 pub(super) struct Words(Vec<Vec<String>>);
 
 impl Words {
