@@ -24,9 +24,9 @@ pub struct ApprovalFilter {
     pub tool: Option<policy::Glob>,
     /// Those that wait for this person.
     pub waits_for: Option<PersonIdentity>,
-    /// PersonIdentity at or after this moment.
+    /// Requested at or after this time.
     pub from: Option<Timestamp>,
-    /// PersonIdentity before this moment.
+    /// Requested before this time.
     pub to: Option<Timestamp>,
 }
 

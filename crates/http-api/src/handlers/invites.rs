@@ -1,4 +1,4 @@
-//! SignInRequest people to join an org, and their joining.
+//! Invitations to an org, and how people accept them.
 
 use std::sync::Arc;
 

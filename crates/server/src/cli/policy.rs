@@ -31,7 +31,7 @@ pub enum Format {
     Text,
     /// JSON for programs.
     Json,
-    /// JUnit XML for viewers of test reports.
+    /// XML for viewers of test reports.
     Junit,
 }
 
