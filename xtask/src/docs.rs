@@ -1,5 +1,5 @@
-//! `cargo xtask docs`: the pages of docs/ that the code itself tells. The binary prints each, and the
-//! picture of the crates is made from the table of layers; this writes or compares them.
+//! `cargo xtask docs`: writes or compares the generated pages of docs/. The binary prints each; the page
+//! of the vocabulary ends with the table of terms, and the picture of the crates is made from the layers.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::failure::{Failure, Result};
 use crate::layers;
 use crate::process;
+use crate::tidy;
 use crate::workspace::{Build, Workspace};
 
 /// The generated pages: what the binary calls each, and the file that holds it.
@@ -17,13 +18,19 @@ const PAGES: [(&str, &str); 6] = [
     ("metrics", "docs/metrics.md"),
     ("settings", "docs/settings.md"),
     ("states", "docs/states.md"),
-    ("vocabulary", "docs/vocabulary.md"),
+    (VOCABULARY, "docs/vocabulary.md"),
 ];
 
 /// The page with the picture of the crates, which stands between these two lines.
 const PICTURED: &str = "docs/architecture.md";
 const BEGIN: &str = "<!-- the crates by layer, written by `cargo xtask docs` -->\n";
 const END: &str = "<!-- end of the crates by layer -->\n";
+
+/// The page that ends with the table of terms, and what precedes that table.
+const VOCABULARY: &str = "vocabulary";
+const TERMS: &str = "\n## Terms\n\nThe terms of the texts that a user reads: pages, mails, messages, the API \
+                     reference and these docs. `cargo xtask tidy` refuses what is listed on the right \
+                     outside of code.\n\n";
 
 /// What is done with a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +86,9 @@ fn print_page(binary: &Path, name: &str) -> Result<String> {
     let output = process::capture(command.args(["internal-docs", name]))?;
     let page = String::from_utf8(output.stdout).unwrap_or_default();
     if output.status.success() && !page.is_empty() {
-        return Ok(page);
+        let terms =
+            if name == VOCABULARY { TERMS.to_owned() + &tidy::terms() } else { String::new() };
+        return Ok(page + &terms);
     }
     Err(Failure::because(format!(
         "`chancery internal-docs {name}` printed no page: {}",

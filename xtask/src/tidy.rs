@@ -5,6 +5,8 @@ mod decisions;
 mod literals;
 mod project;
 mod rust;
+mod terms;
+mod texts;
 mod tree;
 
 use std::path::Path;
@@ -12,10 +14,11 @@ use std::path::Path;
 use crate::failure::Result;
 use crate::gate::nothing_found;
 use crate::workspace::Workspace;
+pub(crate) use terms::markdown as terms;
 pub(crate) use tree::{File, Tree};
 
 /// Every rule: returns a line, beginning with the path, for each place that breaks it.
-const RULES: [fn(&Tree) -> Vec<String>; 13] = [
+const RULES: [fn(&Tree) -> Vec<String>; 14] = [
     rust::files_open_with_what_they_are,
     rust::files_stay_short,
     rust::nothing_is_left_undone,
@@ -29,6 +32,7 @@ const RULES: [fn(&Tree) -> Vec<String>; 13] = [
     decisions::paragraphs_of_decisions_are_short,
     project::dependencies_are_explained,
     project::the_project_speaks_of_itself,
+    terms::texts_use_the_terms,
 ];
 
 /// Prints every break of a rule, and fails when there is one.

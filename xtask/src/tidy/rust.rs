@@ -101,7 +101,8 @@ pub(crate) fn sql_stays_in_its_crates(tree: &Tree) -> Vec<String> {
     found
 }
 
-fn is_sql(text: &str) -> bool {
+/// Whether the text is a statement for a database.
+pub(super) fn is_sql(text: &str) -> bool {
     let words = text.split_whitespace().filter(|word| *word != "\\");
     let text = words.collect::<Vec<_>>().join(" ").to_lowercase();
     STATEMENTS.iter().any(|(start, then)| text.starts_with(start) && text.contains(then))

@@ -238,3 +238,50 @@ fn a_word_from_outside_the_project_is_found() {
     let found = in_file(project::the_project_speaks_of_itself, "docs/README.md", text);
     assert_eq!(found.len(), 1);
 }
+
+#[test]
+fn a_word_that_a_term_replaces_is_found_in_every_text_that_a_user_reads() {
+    let rule = terms::texts_use_the_terms;
+    let found = |path: &str, text: &str| in_file(rule, path, text).len();
+    for (path, text) in [
+        ("web/pages/app/x.html", "<p>The tool\nanswered.</p>"),
+        ("web/mail/x.txt", "Ask whoever runs it."),
+        ("web/assets/x.js", "say(\"It ran out.\");"),
+        ("docs/x.md", "Nothing of it\nis told."),
+        ("README.md", "It works no\nmore."),
+        ("crates/http-api/api/x.yaml", "description: \"It stands.\""),
+        ("crates/gate/src/x.rs", "const X: &str = \"it is no \\\n     more\";"),
+        ("crates/server/src/cli/x.rs", "/// Stops at once.\nstruct X;"),
+    ] {
+        assert_eq!(found(path, text), 1, "{path}");
+    }
+}
+
+#[test]
+fn code_comments_tests_and_excepted_phrases_are_free_to_use_any_word() {
+    let rule = terms::texts_use_the_terms;
+    for (path, text) in [
+        ("web/pages/app/x.html", "No answer means no. An answer_id, and a stand-in."),
+        ("web/assets/x.js", "const told = answer(\"alone\");"),
+        ("docs/x.md", "```sh\ntell it\n```\nThe word `alone`, `no\nmore` and no more\nthan 3."),
+        ("docs/decisions/0001-x.md", "It is told."),
+        ("CHANGELOG.md", "It is told."),
+        ("crates/http-api/api/x.yaml", "answer: { $ref: \"#/x\" }\nrequired: [answer]"),
+        ("crates/http-api/api/answers.yaml", "x: \"It is told.\""),
+        (
+            "crates/gate/src/x.rs",
+            "/// It is told.\nconst X: &str = \"alone\";\nlet x = \"{told} `alone` \";",
+        ),
+        ("crates/gate/src/x/tests.rs", "const X: &str = \"it is told\";"),
+    ] {
+        assert_eq!(in_file(rule, path, text), [""; 0], "{path}");
+    }
+}
+
+#[test]
+fn the_line_of_a_word_is_that_of_the_file() {
+    let text = "//! An x.\nconst X: &str = \"it \\\n    is told\";\n";
+    let found = in_file(terms::texts_use_the_terms, "crates/gate/src/x.rs", text);
+    let line = "crates/gate/src/x.rs:3: `told`; say: shows, says, returns, reports";
+    assert_eq!(found, [line]);
+}
