@@ -70,7 +70,10 @@ pub enum JudgeError {
     #[error("you are not one of the people who may decide this approval")]
     NotAnApprover,
     /// The rule excludes the member.
-    #[error("you cannot approve this: you requested it, or you wrote the policy or own the agent")]
+    #[error(
+        "you cannot decide this: the rule excludes you, because the call is on your behalf, or you \
+         wrote the policy version or own the agent"
+    )]
     Excluded,
     /// What was shown is not what is asked.
     #[error("the approval has changed since it was shown to you; read the approval again")]
@@ -85,10 +88,10 @@ pub enum JudgeError {
     #[error("the link was already used; a link can be used only once")]
     LinkUsed,
     /// The link is too old, though the question still waits.
-    #[error("the link has expired; sign in and decide there")]
+    #[error("the link has expired; sign in to decide")]
     LinkExpired,
     /// The rule takes the answers of those who are signed in, and of nobody else.
-    #[error("the rule does not accept decisions by a link; sign in and decide there")]
+    #[error("the rule does not accept decisions by link; sign in to decide")]
     SessionRequired,
     /// It is settled.
     #[error("the approval is already `{status}`{}", answered_by(.by))]

@@ -25,12 +25,12 @@ impl Batch {
         self.requests.append(&mut behind.requests);
     }
 
-    /// Whether one of them closes the org's log and opens another.
+    /// Whether one of the requests closes the org's log and opens another.
     pub(crate) fn opens_log(&self) -> bool {
         self.requests.iter().any(|request| request.opens_log())
     }
 
-    /// Whether all that they are for is another log.
+    /// Whether all of the requests do so.
     pub(crate) fn only_opens_log(&self) -> bool {
         self.requests.iter().all(|request| request.opens_log())
     }

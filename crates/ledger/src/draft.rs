@@ -1,5 +1,9 @@
-//! Drafts a turn: chooses the snapshot to decide on, loads the rows that its requests need, and returns
-//! the requests whose draft was not used to the queue.
+//! Drafts a turn: chooses the snapshot to decide on, loads the rows that its requests need, and keeps the
+//! requests that must decide again.
+//!
+//! A *turn* is a batch of requests of one org that decide on one snapshot and are committed in one
+//! transaction. Its *draft* is the turn before the commit, with its deeds sealed. The *head* is the row with
+//! the latest version of an org's log.
 
 use std::{
     any::Any,
@@ -26,12 +30,12 @@ use crate::{
 /// How long requests that lose the compare-and-set of the head are decided again before they fail as
 /// [`LedgerError::Busy`].
 const RETRY_FOR: Duration = Duration::from_secs(2);
-/// How long after another instance wrote this org the head is locked before it is read.
+/// For this long after a write by another instance, the head is locked before it is read.
 const CONTENDED_FOR: Duration = Duration::from_millis(200);
 /// How long an instance keeps the turn lock: long enough that reading the org again and passing the lock on
 /// cost little, and short enough that waiting instances hardly notice.
 const LOCK_FOR: Duration = Duration::from_millis(25);
-/// How long a turn that is drafted ahead waits for the previous turn.
+/// The maximum age of a draft that waits for the previous turn.
 const STALE_AFTER: Duration = Duration::from_secs(1);
 /// Work that takes longer than `HEAVY` in total and than `HEAVY_EACH` for each request runs on the compute
 /// threads: passing it to another thread has a cost too.
@@ -57,7 +61,8 @@ struct Basis {
     /// The lock of the head; `None` if the head is not locked.
     head: Option<Box<dyn HeldHead>>,
     ground: Ground,
-    /// Whether it was read for this turn. A cached state is only proved by the compare-and-set.
+    /// Whether it was read for this turn. A cached snapshot is known to be current only once the
+    /// compare-and-set of the head succeeds.
     is_fresh: bool,
 }
 
@@ -87,7 +92,8 @@ impl Drafter {
         batch: Batch,
     ) -> Option<Box<Draft>> {
         let now = self.memory.time.at(self.elapsed());
-        // If the time must be read or the log may change, the first turn must be committed first.
+        // If the time must be read, or a request opens another log, the turn in flight must be committed
+        // first.
         let Some((mut snapshot, now)) = after.zip(now).filter(|_| !batch.opens_log()) else {
             self.put_back(batch);
             return None;
@@ -97,8 +103,8 @@ impl Drafter {
         self.decide_on(basis, batch).await
     }
 
-    /// Whether the head that was just read is older than one seen before. Then only requests that open
-    /// another log are decided.
+    /// Whether the head that was just read is older than one seen before, as after a restore. Then only
+    /// requests are decided that close this log and open another one, which records the loss.
     fn is_behind(&self, basis: &Basis) -> bool {
         let present = basis.snapshot.base().map(|base| &base.head);
         basis.is_fresh && self.means.marks.is_behind(self.org, present)
@@ -125,7 +131,7 @@ impl Drafter {
         Ok(Basis { snapshot, head, ground, is_fresh: true })
     }
 
-    /// The rows that the requests need in any state of the org.
+    /// The rows that the requests need whatever the state of the org is, known before it is read.
     fn unconditional_needs(&self, batch: &Batch) -> Needs {
         let blank = Snapshot::new(self.org, Timestamp::EPOCH, None, Vec::new());
         batch.requests.iter().fold(Needs::default(), |mut needs, request| {
@@ -134,12 +140,13 @@ impl Drafter {
         })
     }
 
-    /// Waits for the turn lock and then for the lock of the head, behind instances without a turn lock.
+    /// Waits for the turn lock and then for the row lock of the head, which instances can also take without
+    /// the turn lock. `None` if a wait times out or the store has no such locks.
     async fn lock_in_order(
         &mut self,
         needs: Needs,
     ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
-        if !self.has_turn_lock() {
+        if !self.may_keep_turn_lock() {
             self.release_turn_lock();
             let lock = self.means.parts.store.turn_lock(self.org).await?;
             self.turn_lock = lock.map(|lock| (lock, self.elapsed()));
@@ -148,7 +155,7 @@ impl Drafter {
     }
 
     /// Waits for the lock of the head behind the other instances, and reads the needed rows in the same
-    /// round trip: other instances wait for every round trip until the turn is appended.
+    /// round trip: other instances wait for every round trip until the turn is appended. `None` as above.
     async fn lock_head(
         &mut self,
         needs: Needs,
@@ -193,12 +200,13 @@ impl Drafter {
         self.memory.is_heavy = self.was_heavy;
         self.put_back(rest);
         match drafted {
-            Drafted::Turn(draft) => match signed(ground) {
+            Drafted::Turn(draft) => match pass_failpoints(ground) {
                 Ok(()) => Some(Box::new(Draft { head, begun, ..*draft })),
                 Err(point) => self.store_down(&injected(point), draft.batch),
             },
             Drafted::Nothing(batch) => {
-                // Nothing to append means no compare-and-set, and a cached state proves nothing.
+                // Without an append there is no compare-and-set, so a cached snapshot may be out of date and
+                // the requests decide again.
                 if is_fresh {
                     done(&self.means, batch, begun);
                 } else {
@@ -206,6 +214,7 @@ impl Drafter {
                 }
                 None
             }
+            // Its requests are in the rest, which was put back.
             Drafted::Undecided => None,
             Drafted::Faulty(batch, fault) => {
                 self.drafting_failed(batch, &fault);
@@ -266,8 +275,8 @@ impl Drafter {
         self.memory.contended.is_some_and(|then| since(then) <= CONTENDED_FOR)
     }
 
-    /// Whether this instance has the turn lock and may still keep it.
-    fn has_turn_lock(&self) -> bool {
+    /// Whether this instance has the turn lock, and for less than [`LOCK_FOR`].
+    fn may_keep_turn_lock(&self) -> bool {
         let held = |since| self.elapsed().saturating_sub(since);
         self.turn_lock.as_ref().is_some_and(|(_, since)| held(*since) <= LOCK_FOR)
     }
@@ -275,13 +284,13 @@ impl Drafter {
     /// Whether no other instance is about to move the head, so that the next turn may use the cached
     /// snapshot.
     pub(crate) fn may_use_cache(&self) -> bool {
-        !self.is_contended() || self.has_turn_lock()
+        !self.is_contended() || self.may_keep_turn_lock()
     }
 
     /// Releases the turn lock if this instance has had it for long enough: while its last turn is being
     /// committed, the next instance can already wait for the head.
-    pub(crate) fn release_turn_lock_in_time(&mut self) {
-        if !self.has_turn_lock() {
+    pub(crate) fn release_expired_turn_lock(&mut self) {
+        if !self.may_keep_turn_lock() {
             self.release_turn_lock();
         }
     }
@@ -295,7 +304,7 @@ impl Drafter {
     /// wrote since it was read.
     pub(crate) fn remember(&mut self, after: Option<Snapshot>) {
         self.memory.snapshot = after.map(|mut after| {
-            after.forget_settled_but(&Changes::default());
+            after.evict_settled_except(&Changes::default());
             after
         });
     }
@@ -331,7 +340,7 @@ impl Drafter {
     }
 
     fn drafting_failed(&mut self, batch: Batch, fault: &DraftFault) {
-        self.means.figures.hold_sealing();
+        self.means.figures.note_sealing_failed();
         tracing::error!(org = %self.org, error = %causes(fault), "a turn was not drafted");
         self.halve(batch);
     }
@@ -360,8 +369,8 @@ impl Drafter {
         })
     }
 
-    /// Logs a turn that panicked. The callers of the requests that were dropped with it get an unknown
-    /// outcome, and the next turn of the org reads its state again.
+    /// Logs a turn that panicked. Its requests were dropped, so their callers get an unknown outcome, and the
+    /// next turn of the org reads its state again.
     pub(crate) fn panicked(&self) {
         tracing::error!(org = %self.org, "a turn panicked; its requests are in doubt");
         self.means.figures.failed.fetch_add(1, Relaxed);
@@ -387,8 +396,8 @@ async fn compute<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Se
     }
 }
 
-/// Passes the failpoints at which a turn is signed.
-fn signed(ground: Ground) -> Result<(), failpoint::Injected> {
+/// Passes the failpoints after the deeds of a turn were signed.
+fn pass_failpoints(ground: Ground) -> Result<(), failpoint::Injected> {
     failpoint::hit("turn.signed")?;
     match ground {
         Ground::Durable => Ok(()),

@@ -170,7 +170,7 @@ impl Driver {
         let Draft { turn, batch, mut after, head, begun } = *draft;
         // What was committed before may be read again, what this turn changes may not.
         if let Some(after) = &mut after {
-            after.forget_settled_but(&turn.changes);
+            after.evict_settled_except(&turn.changes);
         }
         let (version, came) = (turn.head.version, batch.came);
         let (tell, fate) = oneshot::channel();
@@ -182,7 +182,7 @@ impl Driver {
         }));
         // The turn shall be on its way before this thread is busy with the next.
         pass().await;
-        self.drafter.release_turn_lock_in_time();
+        self.drafter.release_expired_turn_lock();
         Committing { fate, after, version, came }
     }
 

@@ -73,7 +73,7 @@ impl Figures {
         self.held.load(Relaxed)
     }
 
-    pub(crate) fn hold_sealing(&self) {
+    pub(crate) fn note_sealing_failed(&self) {
         self.held.store(true, Relaxed);
     }
 

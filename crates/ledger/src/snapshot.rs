@@ -184,10 +184,9 @@ impl Snapshot {
         }
     }
 
-    /// Lets go of what no later turn will ask for, and of everything when it is too much, except for
-    /// the rows that these changes brought: they may not be durable, so that whoever read one again
-    /// would find its form from before.
-    pub(crate) fn forget_settled_but(&mut self, changes: &Changes) {
+    /// Evicts the rows that no later turn needs, and all rows if there are too many, except the rows of
+    /// these changes: they may not be durable yet, so that reading one again would return its old version.
+    pub(crate) fn evict_settled_except(&mut self, changes: &Changes) {
         self.asked.forget_settled(self.now, MEMORY_ROWS);
         self.asked.apply(changes);
     }

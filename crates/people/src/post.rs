@@ -17,7 +17,7 @@ use crate::{
     invite::invitation_link,
     mail::{Invitation, Letter, MailError, Mailer, Question, SignIn},
     question::{Deciders, question_link},
-    secrets::{Pepper, shown},
+    secrets::{Pepper, format_code},
     store::{Carries, MailJob, MailQueue, Unaddressed},
 };
 
@@ -243,7 +243,7 @@ impl Post {
                         self.base_url,
                         token.expose()
                     )),
-                    code: shown(&self.pepper.code(*challenge, salt)),
+                    code: format_code(&self.pepper.code(*challenge, salt)),
                     expires_at,
                 })
             }

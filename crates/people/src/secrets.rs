@@ -72,7 +72,7 @@ impl Pepper {
         Secret::new(format!("{of}.{}", token.expose()))
     }
 
-    /// The code of a challenge, without the hyphen that people are shown.
+    /// The code of a challenge, without the hyphen of its displayed form.
     pub(crate) fn code(&self, id: ChallengeId, salt: &[u8; 16]) -> Secret<String> {
         let mac = self.mac(About::Code, &challenge(id, salt));
         // 256 is a multiple of 32, so each digit is as likely as any other.
@@ -95,15 +95,15 @@ pub(crate) fn is_token(text: &Secret<String>) -> bool {
     URL_SAFE_NO_PAD.decode(text.expose()).is_ok_and(|bytes| bytes.len() == 32)
 }
 
-/// The code as a person is shown it: two groups of four.
-pub(crate) fn shown(code: &Secret<String>) -> Secret<String> {
+/// The displayed form of a code: two groups of four.
+pub(crate) fn format_code(code: &Secret<String>) -> Secret<String> {
     let (left, right) = code.expose().split_at_checked(CODE_LEN / 2).unwrap_or_default();
     Secret::new(format!("{left}-{right}"))
 }
 
 /// The code that a person typed, as it was made: blanks and hyphens mean nothing, small letters
 /// and those that look like digits are what they were taken for.
-pub(crate) fn typed(code: &str) -> Secret<String> {
+pub(crate) fn normalize_code(code: &str) -> Secret<String> {
     let meant = |sign: char| match sign.to_ascii_uppercase() {
         'O' => '0',
         'I' | 'L' => '1',
@@ -115,7 +115,7 @@ pub(crate) fn typed(code: &str) -> Secret<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{About, Pepper, shown, typed};
+    use super::{About, Pepper, format_code, normalize_code};
     use crypto::Secret;
     use model::{ChallengeId, Uuid};
 
@@ -131,14 +131,14 @@ mod tests {
     fn a_code_has_eight_digits_and_is_read_however_it_is_typed() {
         let code = pepper().code(id(1), &[7; 16]);
         assert_eq!(code.expose().len(), 8);
-        let shown = shown(&code);
+        let shown = format_code(&code);
         for typed_as in [
             shown.expose().clone(),
             shown.expose().to_lowercase(),
             format!(" {} ", code.expose()),
             code.expose().replace('0', "o").replace('1', "l"),
         ] {
-            assert_eq!(typed(&typed_as).expose(), code.expose(), "{typed_as}");
+            assert_eq!(normalize_code(&typed_as).expose(), code.expose(), "{typed_as}");
         }
     }
 

@@ -1,4 +1,5 @@
-//! Sign-in: a browser requests it, a mail is sent, and its link or code is confirmed in the same browser.
+//! Sign-in: a person requests it, a mail is sent, and its link or code is confirmed in the same browser. A
+//! *challenge* is a pending sign-in.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,7 +9,7 @@ use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
 
 use crate::{
     Address, People, SignInError,
-    secrets::{About, is_token, shown, token, typed},
+    secrets::{About, format_code, is_token, normalize_code, token},
     session::LIVES,
     store::{Chosen, Device, Mac, NewChallenge, NewSession, Opened, Session},
 };
@@ -62,7 +63,7 @@ pub struct PendingChallenge {
 /// The proof that a person has access to the mailbox.
 #[derive(Debug, Clone, Copy)]
 pub enum Proof<'a> {
-    /// The parameter `t` of the link.
+    /// The token in the query parameter `t` of the link.
     Link(&'a Secret<String>),
     /// The code as it was typed.
     Code(ChallengeId, &'a Secret<String>),
@@ -73,7 +74,8 @@ pub enum Proof<'a> {
 pub enum OpenedIn {
     /// The browser that requested the mail: the link signs in here.
     SameBrowser,
-    /// Another browser; this is the code in its displayed form, to be typed in the first one.
+    /// Another browser; this is the code, formatted for display, to be typed in the browser that requested
+    /// the mail.
     OtherBrowser(Secret<String>),
 }
 
@@ -118,8 +120,9 @@ impl People {
 
     /// Starts a sign-in, within the limits of the network and the address.
     ///
-    /// A new challenge does not end earlier ones; otherwise anyone who knows an address could lock its owner
-    /// out.
+    /// A new challenge does not end earlier ones; otherwise anyone who knows an address could invalidate the
+    /// mails of its owner. The limit of an address can still be used up by others: it then delays further
+    /// mails for at most an hour, and the mails that were sent stay valid.
     pub async fn ask(
         &self,
         asking: SignInRequest,
@@ -171,11 +174,13 @@ impl People {
         if !store.consume_attempt(id).await? {
             return Err(SignInError::Expired);
         }
-        let (shown, made) = match proof {
+        let (presented, expected) = match proof {
             Proof::Link(link) => (link.clone(), self.pepper.link(id, &found.salt)),
-            Proof::Code(_, code) => (typed(code.expose()), self.pepper.code(id, &found.salt)),
+            Proof::Code(_, code) => {
+                (normalize_code(code.expose()), self.pepper.code(id, &found.salt))
+            }
         };
-        if !constant_time_eq(shown.expose().as_bytes(), made.expose().as_bytes()) {
+        if !constant_time_eq(presented.expose().as_bytes(), expected.expose().as_bytes()) {
             return Err(SignInError::Unauthenticated);
         }
         let mint = self.mint();
@@ -187,8 +192,9 @@ impl People {
         Ok(SignedIn { session, token, next })
     }
 
-    /// Whether a link was opened in the browser that requested it; `None` for an incomplete or unknown link.
-    /// It counts no attempt and changes nothing, because mail scanners open links.
+    /// Whether a link was opened in the browser that requested it, with the code to type there if not; `None`
+    /// for an incomplete or unknown link. It counts no attempt and changes nothing, because mail scanners open
+    /// links.
     ///
     /// [`People::confirm`] reports whether the link was used or has expired.
     pub async fn opened(
@@ -205,7 +211,7 @@ impl People {
         let mac =
             |token: &Secret<String>| self.pepper.mac(About::Browser, token.expose().as_bytes());
         let asked = browser.is_some_and(|token| constant_time_eq(&mac(token), &found.browser));
-        let code = || shown(&self.pepper.code(id, &found.salt));
+        let code = || format_code(&self.pepper.code(id, &found.salt));
         Ok(Some(if asked { OpenedIn::SameBrowser } else { OpenedIn::OtherBrowser(code()) }))
     }
 

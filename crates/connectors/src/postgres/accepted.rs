@@ -27,11 +27,11 @@ pub(super) const BACKOFF: Duration = Duration::from_secs(3);
 pub(super) struct AcceptedSchema {
     /// The digest of the tool's definition.
     digest: Digest,
-    /// The database that it runs on, shown to people next to another one. Versions that did not store it did
-    /// not include it in the digest either.
+    /// The database that it runs on, for the comparison that people see before they accept a change. Old
+    /// versions of the service did not store it and did not include it in the digest.
     #[serde(default)]
     target: Value,
-    /// The entry of the config as written, shown to people next to another one.
+    /// The entry of the config as written, for the same comparison.
     #[serde(default)]
     entry: Value,
     statement: Shape,
@@ -40,7 +40,7 @@ pub(super) struct AcceptedSchema {
 }
 
 impl AcceptedSchema {
-    /// The types for the statements of the config; `None` if they belong to other statements.
+    /// The types for the statements of the config; `None` if the SQL has changed since.
     pub(super) fn shapes(self, declared: &Declared) -> Option<(Shape, Option<Shape>)> {
         let statement = self.statement.for_statement(&declared.statement)?;
         let estimate = match (self.estimate, &declared.estimate) {
@@ -52,7 +52,7 @@ impl AcceptedSchema {
     }
 
     fn to_json(&self) -> Value {
-        // It has only texts and lists, which JSON can always represent.
+        // It has only texts, lists and JSON, so the conversion cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
@@ -62,8 +62,8 @@ impl AcceptedSchema {
     }
 }
 
-/// Adds the target to the schema that a version without targets stored. A value of another form is returned
-/// unchanged.
+/// Adds the target to a schema that an old version stored without one. A schema that has a target, that has
+/// another digest, or that cannot be read is returned unchanged.
 pub(crate) fn targeted(name: &ToolName, stored: &Value, config: &Value) -> Value {
     let Ok(accepted) = AcceptedSchema::deserialize(stored) else { return stored.clone() };
     let types = accepted.statement.written();
@@ -94,11 +94,11 @@ pub(super) struct SchemaMatch {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum MatchState {
-    /// Not compared yet, or the database was unreachable.
+    /// Not compared yet.
     #[default]
-    NotLoaded,
+    NotCompared,
     Matches,
-    /// The time of the comparison, and the digest with the types found.
+    /// The time of the comparison, and the digest of the tool with the types found.
     Differs(Instant, Digest),
 }
 
@@ -106,7 +106,7 @@ impl MatchState {
     fn found(self) -> Option<Digest> {
         match self {
             Self::Differs(_, found) => Some(found),
-            Self::NotLoaded | Self::Matches => None,
+            Self::NotCompared | Self::Matches => None,
         }
     }
 }
@@ -120,7 +120,7 @@ impl SchemaMatch {
     /// The state, unless it is a mismatch older than [`BACKOFF`].
     fn fresh(&self) -> MatchState {
         match *self.state() {
-            MatchState::Differs(at, _) if at.elapsed() >= BACKOFF => MatchState::NotLoaded,
+            MatchState::Differs(at, _) if at.elapsed() >= BACKOFF => MatchState::NotCompared,
             state => state,
         }
     }
@@ -165,12 +165,12 @@ impl PostgresTool {
     /// An unreachable database leaves the last result unchanged.
     pub(super) async fn differs(&self) -> Option<Digest> {
         let state = self.schema_match.fresh();
-        if state != MatchState::NotLoaded {
+        if state != MatchState::NotCompared {
             return state.found();
         }
         let _comparing = self.schema_match.comparing.lock().await;
         let state = self.schema_match.fresh();
-        if state != MatchState::NotLoaded {
+        if state != MatchState::NotCompared {
             return state.found();
         }
         if !self.governed.in_backoff() {
@@ -185,7 +185,7 @@ impl PostgresTool {
             Ok(Ok(Ok(prepared))) => {
                 self.note(&prepared);
             }
-            // A statement that the database rejects fails when the tool runs.
+            // A run reports a rejected statement or a failed connection itself.
             Ok(Ok(Err(_)) | Err(_)) => {}
             Err(_) => self.governed.note_connect_timeout(),
         }

@@ -35,9 +35,9 @@ pub(super) struct DeclaredTool {
 /// Whether a declared tool is the accepted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaState {
-    /// It is unknown: the types were never read.
+    /// Unknown, because the types were never read.
     Unknown,
-    /// It is not the accepted one.
+    /// The tool is not the accepted one.
     NotAccepted,
 }
 
@@ -62,7 +62,7 @@ impl DeclaredTool {
 
     fn new(declared: Declared, target: &Arc<Value>, fault: &Fault) -> Self {
         let Declared { name, entry, written, args, statement: _, estimate } = declared;
-        // Without types it never equals the digest of the tool with its types.
+        // This digest leaves out the types, so it never equals the digest of the tool with its types.
         let tool = json!({"name": name, "entry": written, "target": **target});
         let definition = entry.definition(name, (sha256(json::canonical(&tool)), target));
         Self {

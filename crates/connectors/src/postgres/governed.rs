@@ -30,13 +30,13 @@ use super::{
 };
 use crate::{Blueprint, BuildError, Credential, Deps, Finding};
 
-/// How long a settlement waits for a transaction that still holds the row of the action.
+/// How long a settlement waits for a transaction that has the row of the action locked.
 const SETTLE_LIMIT: Duration = Duration::from_secs(8);
 /// Time limit of one statement when a connector is built.
 const PREPARE_LIMIT: Duration = Duration::from_secs(5);
-/// Time limit of one step of building a connector, with the connection.
+/// Time limit of one step of building a connector, including the connection.
 const BUILD_LIMIT: Duration = Duration::from_secs(30);
-/// Maximum size of the response to any statement except a run, in bytes.
+/// Maximum size of the response to a statement that is not a tool's own, in bytes.
 pub(super) const SMALL_ANSWER: usize = 1 << 20;
 
 /// One governed database.
@@ -101,7 +101,7 @@ impl Governed {
         })
     }
 
-    /// The signer of markers.
+    /// The signer of markers: the logical messages that attribute a transaction to its action.
     pub(super) fn signer(&self) -> Signer<'_> {
         Signer { key: &self.marker, entropy: &*self.entropy }
     }
@@ -133,7 +133,8 @@ impl Governed {
         format!("{connector}/{system}/{database}")
     }
 
-    /// A connection with a new transaction. Its success or failure sets the state of the connector.
+    /// A connection with a new transaction, and the id of that transaction if it writes. Its success or
+    /// failure is recorded as the last connection.
     pub(super) async fn begin(
         &self,
         pool: &Arc<Pool>,
@@ -146,7 +147,8 @@ impl Governed {
                 self.note_place(lease);
                 self.note_connected(None);
             }
-            // Busy or shared connections say nothing about the database.
+            // An exhausted pool, a connection behind a transaction pooler, and an error of a statement do
+            // not mean that the database is unreachable.
             Err(
                 SessionError::Connect(ConnectError::Busy(_) | ConnectError::Shared)
                 | SessionError::Database(_),
@@ -179,8 +181,8 @@ impl Governed {
         *last = now;
     }
 
-    /// Determines whether a write of the action was committed. In a database at another place than the run, a
-    /// missing row proves nothing.
+    /// Determines whether a write of the action was committed. If this is not the database in which the action
+    /// ran, a missing row proves nothing.
     pub(super) async fn settle(
         &self,
         org: OrgId,
@@ -199,19 +201,20 @@ impl Governed {
         }
     }
 
-    /// Writes a tombstone for the action unless its write is there, and returns which of the two the ledger
-    /// has; `None` at another place than the run.
+    /// Writes a tombstone into the ledger of the database, which makes a later commit of the action fail, unless
+    /// the row of its write is there. Returns which of the two the ledger has; `None` if this is not the
+    /// database in which the action ran.
     async fn tombstone(
         &self,
         org: OrgId,
         action: ActionId,
-        ran_at: Option<&str>,
+        run_place: Option<&str>,
     ) -> Result<Option<Found>, String> {
         let pace = self.pace(SETTLE_LIMIT);
         let begun = self.begin(&self.writes, Access::ReadWrite, (&pace, SMALL_ANSWER)).await;
         let (mut lease, xid) = begun.map_err(|error| error.fault().message)?;
         let here = self.note_place(&lease);
-        if ran_at.is_some_and(|ran_at| ran_at != here) {
+        if run_place.is_some_and(|place| place != here) {
             lease.roll_back().await;
             return Ok(None);
         }
@@ -313,7 +316,8 @@ impl Governed {
         Ok(prepared.and_then(|prepared| Shape::learn(statement, &prepared, returns)))
     }
 
-    /// Prepares one statement again in a transaction that is rolled back. It executes nothing.
+    /// Prepares one statement, bypassing the cache of prepared statements, in a transaction that is rolled
+    /// back. It executes nothing.
     pub(super) async fn prepare(
         &self,
         pool: &Arc<Pool>,
