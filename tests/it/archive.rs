@@ -35,8 +35,8 @@ async fn what_the_runbook_says_of_an_old_record_runs_as_it_stands() {
         assert_eq!(command.first(), Some(&"chancery"));
         said += &house.verbs.run(&command[1..]).await;
     }
-    assert_eq!(said.matches("checkpoints, 0 would go").count(), 2, "{said}");
-    assert_eq!(said.matches("checkpoints, 0 went").count(), 2, "{said}");
+    assert_eq!(said.matches("checkpoints, 0 would be removed").count(), 2, "{said}");
+    assert_eq!(said.matches("checkpoints, 0 removed").count(), 2, "{said}");
     assert_eq!(said.matches("  0 deeds were moved\n").count(), 2, "{said}");
     let young = ["archive", "past", "--before", "2099-01-01T00:00:00.000Z"];
     let refused = house.verbs.output(&young).await;

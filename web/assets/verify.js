@@ -182,7 +182,7 @@ const RULES = {
     "time": "No deed is issued before the one that it follows.",
     "unique": "No deed id occurs twice.",
     "amends": "An amendment names the deed that it amends as it is, and what it leaves is honest.",
-    "archived": "Archived deeds have their places in the log, and no signed checkpoint sent with them is of another tree.",
+    "archived": "Archived deeds have their places in the log, and no signed checkpoint given with them is of another tree.",
     "intents": "Each signed intent is the one that its deed names, and of the call that the deed records.",
     "checkpoint": "The known checkpoint is signed by a trusted checkpoint key.",
     "root": "The known checkpoint is of this log, and the deeds make its root.",

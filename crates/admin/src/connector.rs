@@ -35,7 +35,8 @@ use crate::{
 
 /// What a moved connector lacks.
 const AGAIN: &str = "the connector's credential again: the config names another server, user or \
-    certificate, and a credential is only sent to the server that it was set for";
+    certificate, and a credential is only used with the server, user and certificate that it was \
+    set for";
 /// What a credential by itself lacks.
 const WITH_CONFIG: &str = "`config` in the same request; to set only a credential, use `PUT \
     /v1/connectors/{id}/credential`";

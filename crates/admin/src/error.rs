@@ -162,7 +162,7 @@ pub enum SealKeyError {
     #[error("no seal key `{0}` is registered; `chancery keys list` shows the registered keys")]
     Unknown(deed::Thumbprint),
     /// The key counts no more.
-    #[error("the seal key `{0}` is no longer valid")]
+    #[error("the seal key `{0}` is already retired or revoked")]
     Ended(deed::Thumbprint),
     /// Nothing could be sealed without the key.
     #[error(
@@ -183,7 +183,7 @@ pub enum SealKeyError {
     Store(#[from] StoreDown),
     /// The deed about the act could not be sealed; the act itself stands.
     #[error(
-        "the key set was changed, but the deed about it was not sealed; send the same request again"
+        "the key set was changed, but the deed about it was not sealed; run the same command again"
     )]
     NotSealed(#[source] ChangeError),
 }

@@ -44,8 +44,7 @@ impl Deployment<'_> {
                 Err(error) => tracing::warn!(org = %org.id, %error, "payloads were not pruned"),
             }
             if let Err(error) = self.sweep_out(org.id).await {
-                tracing::warn!(org = %org.id, %error, "rows that are no longer needed were not \
-                                                       removed");
+                tracing::warn!(org = %org.id, %error, "rows that are no longer needed were not removed");
             }
         }
         Ok(actions)

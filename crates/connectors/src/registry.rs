@@ -126,7 +126,7 @@ impl Slot {
 }
 
 fn late() -> BuildError {
-    let message = "the governed system timed out";
+    let message = "the governed system did not respond in time";
     BuildError::Connect(Fault::new(ExecutionErrorCode::ConnectorUnreachable, message))
 }
 

@@ -93,8 +93,7 @@ fn noted(refused: &EgressError) {
         | EgressError::WrongPeer { .. } => return,
     };
     if is_name(host) {
-        tracing::warn!(%host, %address, what, "a name resolves to an address that may not be \
-                                               reached");
+        tracing::warn!(%host, %address, what, "a name resolves to an address that may not be reached");
     }
 }
 

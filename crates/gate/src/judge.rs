@@ -76,7 +76,9 @@ pub enum JudgeError {
     )]
     Excluded,
     /// What was shown is not what is asked.
-    #[error("the approval has changed since it was shown to you; read the approval again")]
+    #[error(
+        "`context_digest` is not the digest of what the approval asks now; read the approval again"
+    )]
     Stale,
     /// The tool's calls would go elsewhere than was shown.
     #[error(
@@ -303,7 +305,7 @@ impl Judge {
         let refused = |sentence| (Entry::nothing(), Err(JudgeError::Conflict(sentence)));
         if held(action.agent.id, at).is_some() {
             return refused(
-                "The agent or its org is held; it can be approved when the agent may act again.",
+                "The agent or its org is held; the call can be approved once the agent may act again.",
             );
         }
         let question = self.question((action, approval), at);

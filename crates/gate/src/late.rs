@@ -134,8 +134,7 @@ impl Gate {
         };
         match self.read_log(&action, Of::Whoever, (&mut reported, Duration::ZERO)).await {
             Answered::Whole(Observed::ChangeLog(LogAnswer::Untold(gap))) => {
-                tracing::info!(action = %id, %gap, "the evidence of a sealed action will not \
-                                                    arrive");
+                tracing::info!(action = %id, %gap, "the evidence of a sealed action will not arrive");
                 self.let_go(org, (id, None)).await
             }
             Answered::Whole(observed) => self.amend(&action, reported, observed).await,

@@ -191,7 +191,7 @@ impl Gate {
     pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
         let settled = self.settled(action, &self.teller(action).await?).await;
-        let lost = "The instance that ran the call no longer exists";
+        let lost = "The instance that ran the call was lost";
         let fault = |code, end: &str| Fault::new(code, format!("{lost}{end}."));
         Ok(match settled {
             Settled::Applied => Some(Outcome::Applied),

@@ -64,7 +64,7 @@ pub enum Rejection {
     #[error("the API key is missing, wrong, revoked or expired")]
     Unauthenticated,
     /// No policy decides in the org, so nothing could be named as what refused the call.
-    #[error("this org has no active policy, so no call is allowed; nothing was recorded")]
+    #[error("no policy is enforced in this org, so no call is allowed; nothing was recorded")]
     PolicyUnavailable,
     /// The idempotency key names a different request.
     #[error(

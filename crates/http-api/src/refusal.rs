@@ -274,8 +274,7 @@ impl IntoApiError for WebhookError {
             WebhookError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
             WebhookError::TooOften(_) => ApiError::rate_limited(sentence).retry_after(60),
             WebhookError::Vault(error) => {
-                tracing::error!(%error, "a webhook endpoint's secret cannot be decrypted or \
-                                         stored");
+                tracing::error!(%error, "a webhook endpoint's secret cannot be decrypted or stored");
                 ApiError::internal()
             }
             WebhookError::Store(down) => down.into_api_error(),

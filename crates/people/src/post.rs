@@ -216,9 +216,7 @@ impl Post {
                 self.leaving.not_taken(&why);
                 self.leaving.suspect.store(true, Relaxed);
                 let wait = self.wait(job.attempt);
-                tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail could not be \
-                                                                            sent and will be \
-                                                                            retried");
+                tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail could not be sent and will be retried");
                 self.queue.put_off(job, wait).await.map(drop)
             }
             Err(MailError::Refused(why)) => {

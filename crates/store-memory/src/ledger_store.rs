@@ -51,11 +51,9 @@ impl LedgerStore for MemoryStore {
         }
         match doubt {
             None => Ok(self.clock.now()),
-            Some(_) => Err(AppendError::InDoubt(fault(
-                "append a turn",
-                "the response was \
-                                                                        dropped",
-            ))),
+            Some(_) => {
+                Err(AppendError::InDoubt(fault("append a turn", "the response was dropped")))
+            }
         }
     }
 

@@ -105,8 +105,7 @@ fn characters(headers: &HeaderMap) -> Result<(), ApiError> {
         None => Ok(()),
         Some((name, _)) => Err(ApiError::invalid(
             name.to_string(),
-            "expected header values of visible ASCII \
-                                                     characters",
+            "expected header values of visible ASCII characters",
         )),
     }
 }
@@ -172,8 +171,7 @@ fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.contains_key(UPGRADE) {
         return Err(ApiError::invalid(
             "Upgrade",
-            "the server does not support upgrades to another \
-                                                 protocol",
+            "the server does not support upgrades to another protocol",
         ));
     }
     Ok(())

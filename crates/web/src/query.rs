@@ -106,8 +106,7 @@ impl Query {
             if item.is_empty() {
                 return Err(ApiError::invalid(
                     name,
-                    "expected a comma-separated list without empty \
-                                                    items",
+                    "expected a comma-separated list without empty items",
                 ));
             }
             item.parse().map_err(|error: T::Err| wrong(name, item, &error))

@@ -139,13 +139,8 @@ impl OrgView<'_> {
             (Some(suite), _) => suite,
             (None, Some(of)) => {
                 let kept = self.admin.parts.store.policy_tests(self.org, of).await?;
-                let none = || {
-                    ActError::bad_input(
-                        "suite",
-                        "a file of tests, because the policy \
-                                                            has none",
-                    )
-                };
+                let none =
+                    || ActError::bad_input("suite", "a file of tests, because the policy has none");
                 kept.ok_or_else(none)?.suite
             }
             (None, None) => {

@@ -230,7 +230,7 @@ impl OrgChange<'_> {
 
 const ANOTHER_PARENT: ActError = ActError::Stale {
     param: "expected_parent",
-    sentence: "the policy has a newer version than the one that the request names as the latest",
+    sentence: "`expected_parent` is not the latest version of the policy",
 };
 
 /// Adds a new version of a policy.

@@ -143,7 +143,7 @@ fn of_tools(built: &PostgresConnector, accepted: &BTreeMap<ToolName, Value>) -> 
         accepted.contains_key(name)
             && !accepted_schema(accepted, name).is_some_and(|schema| schema.matches(tool))
     });
-    let detail = "the database returns other types than when the tool was accepted, so its calls \
+    let detail = "the statement has other types in the database than when the tool was accepted, so its calls \
         are refused: review it, then accept it with `chancery connector update`";
     let line = |tool: &Arc<PostgresTool>| {
         fail(&format!("tool `{}`", tool.definition.name), detail.to_owned())

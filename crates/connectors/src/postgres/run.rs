@@ -103,7 +103,7 @@ impl PostgresTool {
             Ok(Err(broken)) => broken.outcome(),
             Err(_) if commit_sent.load(Relaxed) => Outcome::Unknown(Fault::new(
                 Code::ToolTimeout,
-                "COMMIT on the governed database timed out",
+                "the governed database did not respond to COMMIT in time",
             )),
             Err(_) => Outcome::Failed(Fault::new(
                 Code::ToolTimeout,
@@ -338,7 +338,7 @@ impl PostgresTool {
     async fn taken(&self, run: &Run<'_>) -> Outcome {
         let gone = |message: &str| Fault::new(Code::InstanceLost, message);
         match self.governed.settle(run.org, run.action, run.place).await {
-            Settled::NotApplied => Outcome::Failed(gone("the action was cancelled before it ran")),
+            Settled::NotApplied => Outcome::Failed(gone("the action was abandoned before it ran")),
             Settled::Applied => {
                 Outcome::Unknown(gone("the action was already applied; its response was lost"))
             }
@@ -398,7 +398,7 @@ impl Broken {
             }
             Self::Changed => Fault::new(
                 Code::ConnectorMisconfigured,
-                "the governed database no longer returns the types with which the tool was accepted",
+                "the types of the statement in the governed database are no longer those with which the tool was accepted",
             ),
             Self::TooManyRows(most) => {
                 Fault::new(Code::ResultTooLarge, format!("expected at most {most} rows"))

@@ -112,8 +112,8 @@ impl Identity {
             (config::Auth::Credential, true) => return Ok(Self::Missing),
             (config::Auth::None, true) => return Ok(Self::Unsaid),
             (config::Auth::None, false) => {
-                let message = "the connector has a credential, but its config says `none`: remove \
-                    the credential, or set `credential`";
+                let message = "the connector has a credential, but `auth` in its config is `none`: \
+                    remove the credential, or set `auth` to `credential`";
                 return Err(BuildError::Config { findings: vec![Finding::new("/auth", message)] });
             }
             (config::Auth::Credential, false) => {}

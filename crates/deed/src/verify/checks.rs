@@ -49,7 +49,7 @@ checks! {
     Time = "time", "No deed is issued before the one that it follows.";
     Unique = "unique", "No deed id occurs twice.";
     Amends = "amends", "An amendment names the deed that it amends as it is, and what it leaves is honest.";
-    Archived = "archived", "Archived deeds have their places in the log, and no signed checkpoint sent with them is of another tree.";
+    Archived = "archived", "Archived deeds have their places in the log, and no signed checkpoint given with them is of another tree.";
     Intents = "intents", "Each signed intent is the one that its deed names, and of the call that the deed records.";
     Checkpoint = "checkpoint", "The known checkpoint is signed by a trusted checkpoint key.";
     Root = "root", "The known checkpoint is of this log, and the deeds make its root.";

@@ -79,7 +79,7 @@ impl Courier {
         let told = told.enter(&self.parts.ledger, org).await;
         if let Err(error) = &told {
             tracing::warn!(%org, count = all.len(), error = causes(error),
-                "the notice about dead deliveries was not sent and will be retried");
+                "the event about dead deliveries could not be recorded and will be retried");
         }
         told.is_ok()
     }

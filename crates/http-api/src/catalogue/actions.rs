@@ -3,10 +3,10 @@
 #[rustfmt::skip]
 web::codes! {
     POLICY_DENIED        "policy_denied"        [403] Policy "The org's policy denies this call." "Read `message`. The same call is denied again until the policy changes. The refusal is sealed in `error.action.deed`."
-    POLICY_UNAVAILABLE   "policy_unavailable"   [403] Policy "The policy could not be evaluated, so the call is refused." "Check that the arguments have the fields that the rule named in `error.action.decision` reads; that refusal is sealed. If there is no `error.action`, the org has no active policy: ask an admin to activate one."
+    POLICY_UNAVAILABLE   "policy_unavailable"   [403] Policy "The policy could not be evaluated, so the call is refused." "Check that the arguments have the fields that the rule named in `error.action.decision` reads; that refusal is sealed. If there is no `error.action`, no policy is enforced in the org: ask an admin to activate one."
     APPROVAL_DENIED      "approval_denied"      [403] Policy "A person denied this call." "Do not send it again unless the person agrees. The refusal is sealed."
     APPROVAL_EXPIRED     "approval_expired"     [403, 410] Policy "Nobody decided in time, so the call is denied." "Send the call again if it is still needed. The refusal is sealed. A decision that is sent after the expiry gets 410."
-    APPROVAL_VOIDED      "approval_voided"      [403] Policy "The approval request was cancelled by a Stop, or because what it was about changed." "Send the call again when the cause no longer exists. The refusal is sealed."
+    APPROVAL_VOIDED      "approval_voided"      [403] Policy "The approval request was voided by a Stop, or because what it was about changed." "Send the call again when the cause no longer exists. The refusal is sealed."
     TOOL_CHANGED         "tool_changed"         [403] Policy "The tool's definition is not the one that was pinned." "Ask an admin to review the new definition. The refusal is sealed."
     CONNECTOR_DISABLED   "connector_disabled"   [403] Policy "The tool's connector is disabled." "Ask an admin to enable it. The refusal is sealed."
     AGENT_STOPPED        "agent_stopped"        [403] Permission "The agent is stopped." "Wait until a person starts it. The refusal is sealed."

@@ -168,8 +168,7 @@ impl ExecutionStatus {
             Move::goes(
                 Self::Running.as_str(),
                 Self::Succeeded.as_str(),
-                "the tool returned a \
-                                                                          result",
+                "the tool returned a result",
             ),
             Move::goes(
                 Self::Running.as_str(),
@@ -179,7 +178,7 @@ impl ExecutionStatus {
             Move::goes(
                 Self::Running.as_str(),
                 Self::Unknown.as_str(),
-                "the result is unknown: a response did not arrive, an instance no longer exists, \
+                "the result is unknown: a response did not arrive, an instance was lost, \
                  or an edge never reported",
             ),
         ],

@@ -125,8 +125,7 @@ impl<'t> Lexer<'t> {
             let span = Span::new(start, self.at + 1);
             return Err(Problem::new(
                 span,
-                "expected an `int`; the language has no unsigned \
-                                           numbers",
+                "expected an `int`; the language has no unsigned numbers",
             ));
         }
         let token = match value {

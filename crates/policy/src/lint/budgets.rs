@@ -19,7 +19,7 @@ pub(super) fn check(document: &Document, reached: &[&Rule], findings: &mut Vec<F
             findings.push(Finding { rule: Some(budget.id.clone()), line, column, ..finding });
         };
         if !is_charged(document, reached, budget) {
-            let message = "no rule allows a call that this budget covers";
+            let message = "no rule with the outcome `allow` or `require_approval` covers a call that this budget covers";
             push(Code::BudgetNeverReached, message.to_owned());
         } else if takes_nothing(budget) {
             let message = "refuses every call that it covers; use a rule that denies them instead";

@@ -81,7 +81,7 @@ pub(super) fn always_true<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'
     });
     if let Answer::Never(_) = answer {
         let message =
-            "the condition is true for every call; remove it, or write the condition that you mean";
+            "the condition is never false; remove it, or write the condition that you mean";
         report.push_at(Code::AlwaysTrue, Severity::Warning, (when.at, ".when"), message);
         let example = reach::any_call(report, prover, Want::True);
         report.show(example);

@@ -39,7 +39,7 @@ pub(super) fn check<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
             format!("`has({place}) && …` before the expression that reads it")
         };
         let message = format!(
-            "{} no label `{label}`, and calls that read it are refused: set the label, or write \
+            "{} no label `{label}`, and calls for which the condition reads it are refused: set the label, or write \
              {instead}",
             named(&refused)
         );

@@ -14,8 +14,10 @@ const MOST_NAMED: usize = 4;
 /// Whether calls may get to the rule; tells it when it is proved that none can.
 pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) -> bool {
     if let Some(taken) = taken(report) {
-        let message =
-            format!("can never decide: every call is already decided by {} above", named(&taken));
+        let message = format!(
+            "can never decide: every call that it covers is already decided by {} above",
+            named(&taken)
+        );
         report.push(Code::Unreachable, Severity::Error, message);
         let example = any_call(report, prover, Want::True);
         report.show(example);
@@ -37,8 +39,9 @@ pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<
         Answer::Never(takers) => {
             let ids = named(&takers);
             if takers.iter().all(|rule| rule.when.is_none()) {
-                let message =
-                    format!("can never decide: every call is already decided by {ids} above");
+                let message = format!(
+                    "can never decide: every call that it covers is already decided by {ids} above"
+                );
                 report.push(Code::Unreachable, Severity::Error, message);
             } else {
                 let message = format!(

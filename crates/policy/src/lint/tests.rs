@@ -286,7 +286,7 @@ budgets:
   - { id: idle, match: mail.*, window: day, count: 1 }
 ",
         expect![[r#"
-            7:5: error unreachable: `rules[2]`: can never decide: every call is already decided by `all-crm` and `reads` above
+            7:5: error unreachable: `rules[2]`: can never decide: every call that it covers is already decided by `all-crm` and `reads` above
             9:5: warning shadowed: `rules[4]`: can never decide: every call for which it holds is already decided by `some` above
             10:5: warning unknown_tool: `rules[5]`: `pay.refnud` covers none of the existing tools (did you mean `pay.refund`?)
             11:5: warning pattern_without_dot: `rules[6]`: `pay*` has no dot, so it covers tools of several connectors
@@ -477,8 +477,10 @@ fn a_label_that_agents_lack_is_told_with_their_names_and_a_call_that_is_refused(
     let when = "args.path.startsWith('/etc/') && agent.labels.env != 'test'";
     assert_eq!(
         told(when, &[labelled.clone(), bare.clone()]),
-        ["`night` has no label `env`, and calls that read it are refused: set the label, or \
-          write `(!has(agent.labels.env) || …)` around the expression that reads it {\"path\":\"/etc/x\"} by night"]
+        [
+            "`night` has no label `env`, and calls for which the condition reads it are refused: set the label, or \
+          write `(!has(agent.labels.env) || …)` around the expression that reads it {\"path\":\"/etc/x\"} by night"
+        ]
     );
     // Where the rule allows, an agent without it is to be left to the rules below.
     let [message] =

@@ -266,8 +266,8 @@ fn yaml_that_hides_something_is_refused_by_line_and_column_alone() {
         ("gate: {}\n---\nwitness: {}\n", "line 2, column 1", "one document"),
         ("- gate\n", "line 1, column 1", "one mapping"),
         ("gate\n", "line 1, column 1", "one mapping"),
-        ("gate: {}\ngate: {}\n", "line 2, column 1", "twice"),
-        ("gate: {wait_timeout: [[1]]}\n", "line 1, column 23", "a text in this list"),
+        ("gate: {}\ngate: {}\n", "line 2, column 1", "duplicate key"),
+        ("gate: {wait_timeout: [[1]]}\n", "line 1, column 23", "a string in this list"),
         ("server: {vault_key: \"s3cret\n", "line", "not valid YAML"),
         ("%YAML 1.2\n---\ngate: {}\n", "line 1", "not valid YAML"),
     ];
@@ -279,7 +279,7 @@ fn yaml_that_hides_something_is_refused_by_line_and_column_alone() {
     let deep = format!("{}x", "a: {".repeat(9)) + &"}".repeat(9);
     assert_eq!(problems(&file(&deep)).len(), 1);
     let large = format!("#{}", " ".repeat(yaml::MAX_BYTES));
-    assert!(problems(&file(&large)).concat().contains("at most 65536 are read"));
+    assert!(problems(&file(&large)).concat().contains("the maximum is 65536"));
 }
 
 #[test]

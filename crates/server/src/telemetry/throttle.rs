@@ -75,7 +75,7 @@ impl<F> Throttled<F> {
     }
 
     fn tell(&self, left_out: u64, kind: &Metadata<'_>, to: &mut Writer<'_>) -> fmt::Result {
-        const WHAT: &str = "similar lines to the next one were omitted";
+        const WHAT: &str = "lines similar to the next one were omitted";
         let (level, target) = (kind.level(), kind.target());
         let mut time = String::new();
         SystemTime.format_time(&mut Writer::new(&mut time))?;
