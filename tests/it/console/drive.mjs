@@ -163,7 +163,7 @@ async function shares(desktop) {
   await yes(waiting[5]);
   await list.until(counts(2));
   const offered = await list.evaluate(`document.querySelector(".fresh").textContent`);
-  holds(offered === "2 are new. Show them", `nothing was missed and nothing counted twice: ${offered}`);
+  holds(offered === "2 new. Show them", `nothing was missed and nothing counted twice: ${offered}`);
   holds(streams().length === 2, `nine windows have one stream: ${streams()}`);
   for (const window of windows.slice(1)) await window.close();
   told("ten windows shared one stream, a call was approved beside them, and a second window took over");

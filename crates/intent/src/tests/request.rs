@@ -28,7 +28,7 @@ fn every_published_call_is_signed_to_the_byte_or_refused() {
 fn what_is_wrong_with_a_call_is_told_by_its_member() {
     let cases = [
         ("private_key", json!("short"), "`private_key`: expected the 32 bytes"),
-        ("private_key", Value::Null, "`private_key`: is not there"),
+        ("private_key", Value::Null, "`private_key`: is missing"),
         ("args", json!("[1]"), "`args`: expected the text of a JSON object"),
         ("args", json!("{\"a\":1,\"a\":2}"), "`args`: "),
         ("args", json!({}), "`the call`: invalid type: map, expected a string"),
