@@ -1,10 +1,10 @@
 //! People: who they are, how they sign in, and what is written to them. It serves no routes and
 //! sends nothing by itself; mail leaves through [`mail::Mailer`].
 //!
-//! Somebody asks to sign in ([`People::ask`]) and is answered before anything is looked up; then
-//! [`People::write`] keeps the challenge, and [`Post`] sends its mail. The link and the code of the
-//! mail open a session ([`People::confirm`]) in the browser that asked and in no other. All of this
-//! lies outside the turns of orgs.
+//! A sign-in request ([`People::ask`]) gets its response before anything is looked up; then
+//! [`People::store_challenge`] stores the challenge, and [`Post`] sends its mail. The link and the code
+//! of the mail open a session ([`People::confirm`]) only in the browser that requested it. None of this
+//! is a part of the turns of orgs.
 
 mod address;
 mod error;
