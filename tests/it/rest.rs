@@ -307,7 +307,7 @@ const PUBLIC: [(&str, usize, LeftOut); 2] = [
         1_221,
         &[
             (1, "it is served at an address of its own"),
-            (1, "its body is `text/plain` or `text/x-markdown`, and not JSON"),
+            (1, "its body is `text/plain` or `text/x-markdown`, and neither JSON nor a form"),
         ],
     ),
     (
@@ -315,7 +315,7 @@ const PUBLIC: [(&str, usize, LeftOut); 2] = [
         121,
         &[
             (6, "it is served at an address of its own"),
-            (2, "its body is `application/cbor`, and not JSON"),
+            (2, "its body is `application/cbor`, and neither JSON nor a form"),
         ],
     ),
 ];

@@ -11,8 +11,10 @@ mod entry;
 mod fault;
 mod look_again;
 mod openapi;
+mod percent;
 mod request;
 mod run;
+mod style;
 pub(crate) mod target;
 mod token;
 
@@ -46,8 +48,9 @@ use self::{
 };
 use crate::{ArgsSchema, Blueprint, BuildError, Connector, Credential, Deps, Finding, Type};
 
-pub use config::CONFIG_SCHEMA;
+pub use config::{CONFIG_SCHEMA, MOST_TOOLS};
 pub use convert::{Converted, convert};
+pub use openapi::Choice;
 
 pub(crate) use check::check;
 

@@ -1,11 +1,16 @@
 //! A description of an API as a connector's file: its operations as a tool list that people read,
 //! change and keep, however large the description is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
 use super::{
     entry::{Called, Said},
-    openapi::{Description, LeftOut, Operation, every_operation},
+    openapi::{
+        Choice, Description, LeftOut, Operation, chosen, every_operation, matched, of_places, read,
+        sorted,
+    },
 };
 use crate::Finding;
 
@@ -21,48 +26,85 @@ pub struct Converted {
     pub config: Value,
     /// What no tool can use, each with its reason.
     pub left_out: Vec<(String, String)>,
+    /// The number of tools.
+    pub tools: usize,
+    /// The bytes that an agent is shown that may call every tool: names, texts and schemas as JSON.
+    pub bytes: usize,
 }
 
-/// The operations of the description as tools: those that are wanted, by `operationId` or by method
-/// and path, or every one that can be served where none is named.
-pub fn convert(description: &str, wanted: &[String]) -> Result<Converted, Finding> {
+/// The operations of the description as tools: those that are chosen, or every one that can be served
+/// where nothing is.
+pub fn convert(description: &str, choices: &[Choice<'_>]) -> Result<Converted, Finding> {
     if description.len() > MAX_BYTES {
         return Err(Finding::new("/openapi", format!("expected at most {MAX_BYTES} bytes")));
     }
-    let description = Description::read(&Value::from(description))?;
-    let (operations, left_out) = if wanted.is_empty() {
-        every_operation(&description)?
+    let description = Description::parse(description)?;
+    let (operations, left_out) = if choices.is_empty() {
+        every_operation(&description)
     } else {
-        chosen(&description, wanted)?
+        of_choices(&description, choices)?
     };
     let tools: Vec<Value> = operations.into_iter().map(tool).collect();
+    let (count, bytes) = (tools.len(), tools.iter().map(shown).sum());
     let base_url = description.server().unwrap_or(SOMEWHERE);
     let left_out = left_out.into_iter().map(|it| (it.operation, it.reason)).collect();
-    Ok(Converted { config: json!({ "base_url": base_url, "tools": tools }), left_out })
+    let config = json!({ "base_url": base_url, "tools": tools });
+    Ok(Converted { config, left_out, tools: count, bytes })
 }
 
-fn chosen(
+/// The chosen operations. One that is named has to be served; of those of a tag, what cannot be served
+/// is left out.
+fn of_choices(
     description: &Description,
-    wanted: &[String],
+    choices: &[Choice<'_>],
 ) -> Result<(Vec<Operation>, Vec<LeftOut>), Finding> {
     let (mut operations, mut left_out) = (Vec::new(), Vec::new());
-    for name in wanted {
-        let operation = description.operation(name).and_then(Operation::matched);
-        let operation = operation.map_err(|reason| Finding::new(name.clone(), reason))?;
-        left_out.extend(operation.without().iter().cloned());
-        operations.push(operation);
+    let mut taken = BTreeSet::new();
+    for choice in choices {
+        let (Choice::Operation(wanted) | Choice::Tag(wanted)) = *choice;
+        let bad = |reason: String| Finding::new(wanted, reason);
+        let mut places = chosen(description, *choice).map_err(bad)?;
+        places.retain(|place| taken.insert(place.key()));
+        let (served, left) = match choice {
+            Choice::Operation(_) => {
+                let named: Result<Vec<_>, _> =
+                    places.into_iter().map(|place| matched(read(description, place))).collect();
+                sorted(named.map_err(|left| bad(left.reason))?.into_iter().map(Ok))
+            }
+            Choice::Tag(_) => sorted(of_places(description, places.into_iter()).map(matched)),
+        };
+        operations.extend(served);
+        left_out.extend(left);
+    }
+    let mut named: BTreeMap<&str, &Operation> = BTreeMap::new();
+    for operation in &operations {
+        if let Some(other) = named.insert(operation.name(), operation) {
+            let (one, other, name) = (other.key(), operation.key(), operation.name());
+            let message =
+                format!("this is the name of `{one}` and of `{other}`: choose one of them");
+            return Err(Finding::new(name, message));
+        }
     }
     Ok((operations, left_out))
 }
 
-/// The operation as an entry of a tool list, what follows from its method said as well.
+/// The bytes of what an agent is shown of a tool.
+fn shown(tool: &Value) -> usize {
+    let part = |key: &str| tool.get(key).map_or(0, |part| part.to_string().len());
+    ["name", "title", "description", "args"].into_iter().map(part).sum()
+}
+
+/// The operation as an entry of a tool list, with what follows from its method.
 fn tool(operation: Operation) -> Value {
-    let key = operation.key().to_owned();
-    let (Called { method, path, args, parameters, body }, said) = operation.into_parts();
+    let (called, said) = operation.into_parts();
+    let Called { method, path, args, parameters, body, operation } = called;
     let Said { name, title, description, .. } = said;
     let mut tool = Map::new();
     let mut put = |key: &str, value: Value| tool.insert(key.to_owned(), value);
-    put("name", name.unwrap_or_else(|| plain(&key)).into());
+    if let Some(operation) = operation.filter(|operation| Some(operation) != name.as_ref()) {
+        put("operation", operation.into());
+    }
+    put("name", json!(name));
     put("title", json!(title));
     put("description", json!(description));
     put("side_effect", json!(method.side_effect()));
@@ -76,10 +118,4 @@ fn tool(operation: Operation) -> Value {
     }
     put("args", args);
     Value::Object(tool)
-}
-
-/// A name for an operation that has none: its method and its path.
-fn plain(key: &str) -> String {
-    let letters = key.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '_' });
-    letters.take(64).collect::<String>().to_lowercase()
 }

@@ -7,6 +7,8 @@ use model::{Level, SideEffect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::style::Format;
+
 /// Statuses that say that a call was applied, unless the tool says which.
 const SUCCESS: [u16; 7] = [200, 201, 202, 203, 204, 205, 206];
 /// Statuses that say that a write was not applied, unless the tool says which.
@@ -36,7 +38,7 @@ impl Method {
         }
     }
 
-    /// Whether arguments of which nothing else is said are its JSON body.
+    /// Whether arguments without a declared place are its JSON body.
     fn has_body(self) -> bool {
         match self {
             Self::Get | Self::Head | Self::Delete => false,
@@ -44,7 +46,7 @@ impl Method {
         }
     }
 
-    /// Whether its requests can have a JSON body.
+    /// Whether its requests can have a body.
     pub(super) fn may_have_body(self) -> bool {
         match self {
             Self::Get | Self::Head => false,
@@ -70,42 +72,100 @@ pub(super) enum Place {
     Header,
 }
 
-/// How a list or an object is written as a text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Style {
-    /// The name again for each item.
-    #[default]
-    Form,
-    /// The items with commas between them.
-    Comma,
-    /// `name[member]` for each member.
-    DeepObject,
-    /// As JSON.
-    Json,
-}
-
 /// An argument that goes into the query or a header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Parameter {
     #[serde(rename = "in")]
     pub(super) place: Place,
     pub(super) name: String,
     #[serde(default)]
     pub(super) arg: String,
-    #[serde(default)]
-    pub(super) style: Style,
+    #[serde(flatten)]
+    pub(super) format: Format,
 }
 
-/// What the JSON body is made of.
+/// The arguments that a body is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Body {
+pub(super) enum Content {
     /// An object of these arguments.
     Members(Vec<String>),
     /// One argument as a whole.
     Arg(String),
+}
+
+impl Content {
+    /// The names of the arguments.
+    pub(super) fn arguments(&self) -> &[String] {
+        match self {
+            Self::Members(names) => names,
+            Self::Arg(name) => std::slice::from_ref(name),
+        }
+    }
+}
+
+/// The media types that bodies have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum MediaType {
+    #[default]
+    #[serde(rename = "application/json")]
+    Json,
+    #[serde(rename = "application/merge-patch+json")]
+    MergePatch,
+    #[serde(rename = "application/json-patch+json")]
+    JsonPatch,
+    #[serde(rename = "application/x-www-form-urlencoded")]
+    Form,
+}
+
+impl MediaType {
+    /// The one that a media type of a description is served as, its parameters aside. A range that JSON
+    /// is in is JSON.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let name = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match name.as_str() {
+            "*/*" | "application/*" => Some(Self::Json),
+            name => [Self::Json, Self::MergePatch, Self::JsonPatch, Self::Form]
+                .into_iter()
+                .find(|known| known.name() == name),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::MergePatch => "application/merge-patch+json",
+            Self::JsonPatch => "application/json-patch+json",
+            Self::Form => "application/x-www-form-urlencoded",
+        }
+    }
+}
+
+/// How the body is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Body {
+    #[serde(flatten)]
+    pub(super) content: Content,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) media_type: MediaType,
+    /// How members of a form are written; a member that is not in it is written by its kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) encoding: BTreeMap<String, Format>,
+    /// Whether no body is sent for a call without any of its arguments.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) optional: bool,
+}
+
+impl Body {
+    /// A JSON body that every call has.
+    fn json(content: Content) -> Self {
+        let (media_type, encoding) = (MediaType::Json, BTreeMap::new());
+        Self { content, media_type, encoding, optional: false }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Where a value comes from when a write is looked at again.
@@ -164,6 +224,8 @@ pub(super) struct Called {
     #[serde(default)]
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Body>,
+    /// The `operationId` in the description.
+    pub(super) operation: Option<String>,
 }
 
 /// What holds for every tool of a connector unless the tool says otherwise.
@@ -191,6 +253,9 @@ pub(super) struct Entry {
     pub(super) parameters: Vec<Parameter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) body: Option<Body>,
+    /// The `operationId`, where the name of the tool is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) operation: Option<String>,
     pub(super) args: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) idempotency_header: Option<String>,
@@ -208,16 +273,24 @@ pub(super) struct Entry {
 impl Entry {
     /// The tool that calls this operation, with what is said of it.
     pub(super) fn of(called: Called, said: Said, common: &Common) -> Self {
-        let Called { method, path, args, mut parameters, body } = called;
-        for parameter in parameters.iter_mut().filter(|parameter| parameter.arg.is_empty()) {
-            parameter.arg.clone_from(&parameter.name);
+        let Called { method, path, args, mut parameters, mut body, operation } = called;
+        for parameter in &mut parameters {
+            if parameter.arg.is_empty() {
+                parameter.arg.clone_from(&parameter.name);
+            }
+            parameter.format = parameter.format.canonical(parameter.place);
         }
+        for format in body.iter_mut().flat_map(|body| body.encoding.values_mut()) {
+            *format = format.canonical(Place::Query);
+        }
+        let name = said.name.unwrap_or_default();
         let success = said.success.unwrap_or_else(|| SUCCESS.to_vec());
         let not_applied = said.not_applied.unwrap_or_else(|| {
             NOT_APPLIED.into_iter().filter(|status| !success.contains(status)).collect()
         });
         let mut entry = Self {
-            name: said.name.unwrap_or_default(),
+            operation: operation.filter(|operation| *operation != name),
+            name,
             title: said.title.unwrap_or_default(),
             description: said.description.unwrap_or_default(),
             side_effect: said.side_effect.unwrap_or_else(|| method.side_effect()),
@@ -241,6 +314,19 @@ impl Entry {
         entry
     }
 
+    /// Method and path of the operation.
+    pub(super) fn key(&self) -> String {
+        format!("{} {}", self.method.http(), self.path)
+    }
+
+    /// The operation for people: its `operationId` too, where the name of the tool is another one.
+    pub(super) fn called(&self) -> String {
+        match &self.operation {
+            Some(operation) => format!("{operation} ({})", self.key()),
+            None => self.key(),
+        }
+    }
+
     /// The names of the arguments.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         let members = self.args.get("properties").and_then(Value::as_object);
@@ -253,7 +339,8 @@ impl Entry {
         required.is_some_and(|names| names.iter().any(|name| name == argument))
     }
 
-    /// Arguments of which nothing was said go into the body where there is one, else into the query.
+    /// Arguments without a declared place go into the body where the method has one, else into the
+    /// query.
     fn place_the_rest(&mut self) {
         let placed = |name: &&str| {
             self.path.contains(&format!("{{{name}}}"))
@@ -265,14 +352,14 @@ impl Entry {
             return;
         }
         if self.method.has_body() {
-            self.body = Some(Body::Members(rest));
+            self.body = Some(Body::json(Content::Members(rest)));
             return;
         }
         let parameter = |name: String| Parameter {
             place: Place::Query,
             arg: name.clone(),
             name,
-            style: Style::Form,
+            format: Format::default(),
         };
         self.parameters.extend(rest.into_iter().map(parameter));
     }

@@ -1,16 +1,21 @@
 //! An OpenAPI 3.0 or 3.1 description as operations that tools can call.
 //!
-//! Nothing outside the document is looked up. What cannot be served is told with its reason, never
-//! guessed at.
+//! Nothing outside the document is looked up. What cannot be served is listed with its reason, never
+//! guessed.
 
+mod body;
 mod document;
+mod kinds;
+mod names;
 mod operation;
+mod parameters;
 mod schema;
 
-pub(super) use document::Description;
+pub(super) use document::{Description, Place};
 
+use self::names::clashes;
 use super::entry::{Called, Said};
-use crate::{ArgsSchema, Finding};
+use crate::ArgsSchema;
 
 /// The most operations that are looked at.
 const MOST_OPERATIONS: usize = 5_000;
@@ -47,6 +52,11 @@ impl Operation {
         &self.without
     }
 
+    /// The name of its tool.
+    pub(super) fn name(&self) -> &str {
+        self.said.name.as_deref().unwrap_or_default()
+    }
+
     /// How many parts its schema has.
     pub(super) fn parts(&self) -> usize {
         self.parts
@@ -67,29 +77,76 @@ impl Operation {
     }
 }
 
-/// The operations of a description, each read when it is asked for, or why it cannot be served. Whether
-/// a matcher can hold its arguments is left to whoever asks.
-pub(super) fn operations(
-    description: &Description,
-) -> Result<impl Iterator<Item = Result<Operation, LeftOut>>, Finding> {
-    let places = description.places()?.into_iter();
-    Ok(places.map(move |place| {
-        let read = description.at(&place);
-        read.map_err(|reason| LeftOut { operation: place.key(), reason })
-    }))
+/// Which operations of a description somebody wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<'a> {
+    /// The one with this `operationId`, or with this method and path.
+    Operation(&'a str),
+    /// Every one that has this tag and can be served.
+    Tag(&'a str),
+}
+
+/// What a choice comes to: an operation that has to be served, and others that are left out where they
+/// cannot be.
+pub(super) type Chosen = Result<Operation, LeftOut>;
+
+/// The operations of a description, each read when it is needed, or why it cannot be served. Whether
+/// a matcher can hold its arguments is left to the caller.
+pub(super) fn operations(description: &Description) -> impl Iterator<Item = Chosen> {
+    let unread = description.unread().iter().cloned().map(Err);
+    unread.chain(of_places(description, description.places().iter()))
 }
 
 /// Every operation of a description that can be served, and what cannot.
-pub(super) fn every_operation(
-    description: &Description,
-) -> Result<(Vec<Operation>, Vec<LeftOut>), Finding> {
+pub(super) fn every_operation(description: &Description) -> (Vec<Operation>, Vec<LeftOut>) {
+    sorted(operations(description).map(matched))
+}
+
+/// The operations that a choice names; on failure, why it names none.
+pub(super) fn chosen<'d>(
+    description: &'d Description,
+    choice: Choice<'_>,
+) -> Result<Vec<&'d Place>, String> {
+    match choice {
+        Choice::Operation(wanted) => Ok(vec![description.place(wanted)?]),
+        Choice::Tag(tag) => {
+            let tagged: Vec<_> = description.tagged(tag).collect();
+            let error = || format!("no operation of the description has the tag `{tag}`");
+            if tagged.is_empty() { Err(error()) } else { Ok(tagged) }
+        }
+    }
+}
+
+/// The operations at these places, those left out whose tools would share a name.
+pub(super) fn of_places<'d>(
+    description: &'d Description,
+    places: impl Iterator<Item = &'d Place> + Clone,
+) -> impl Iterator<Item = Chosen> {
+    let clashes = clashes(places.clone());
+    places.map(move |place| match clashes.get(&place.key()) {
+        Some(clash) => Err(clash.clone()),
+        None => read(description, place),
+    })
+}
+
+/// The operation at this place, or why it cannot be served.
+pub(super) fn read(description: &Description, place: &Place) -> Chosen {
+    description.at(place).map_err(|reason| LeftOut { operation: place.key(), reason })
+}
+
+/// The operation, where a matcher can hold its arguments.
+pub(super) fn matched(operation: Chosen) -> Chosen {
+    operation.and_then(|operation| {
+        let key = operation.key().to_owned();
+        operation.matched().map_err(|reason| LeftOut { operation: key, reason })
+    })
+}
+
+/// Those that are served and what is not.
+pub(super) fn sorted(operations: impl Iterator<Item = Chosen>) -> (Vec<Operation>, Vec<LeftOut>) {
     let (mut served, mut left_out) = (Vec::new(), Vec::new());
-    for operation in operations(description)? {
-        let matched = operation.and_then(|operation| {
-            let key = operation.key().to_owned();
-            operation.matched().map_err(|reason| LeftOut { operation: key, reason })
-        });
-        match matched {
+    for operation in operations {
+        match operation {
             Ok(operation) => {
                 left_out.extend(operation.without().iter().cloned());
                 served.push(operation);
@@ -97,5 +154,5 @@ pub(super) fn every_operation(
             Err(left) => left_out.push(left),
         }
     }
-    Ok((served, left_out))
+    (served, left_out)
 }

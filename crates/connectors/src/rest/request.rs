@@ -3,16 +3,24 @@
 //! What an argument holds never changes which operation is called: in a path it is one segment, in a
 //! query one value, in a header one line of visible characters.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value};
 
-use super::entry::{Body, Entry, Method, Parameter, Place, Style};
+use super::{
+    entry::{Body, Content, Entry, MediaType, Method, Parameter, Place},
+    percent::decoded,
+    style::{pairs_by_kind, scalar},
+};
+
+pub(super) use super::percent::encode;
 
 /// The longest path and query that is sent.
 const LONGEST: usize = 8 * 1024;
+/// How many times an argument of a path may be percent-encoded by the caller.
+const MOST_ENCODED: usize = 4;
 
 /// The operation of one tool, ready to be called.
 #[derive(Debug, Clone)]
@@ -86,27 +94,25 @@ impl Operation {
                 continue;
             };
             match parameter.place {
-                Place::Query => query.extend(pairs(parameter, value)?),
-                Place::Header => {
-                    let (name, value) = line(parameter, value)?;
-                    headers.insert(name, value);
+                Place::Query => {
+                    let pairs = parameter.format.pairs(&parameter.name, value);
+                    query.extend(pairs.map_err(|it| format!("/{}: expected {it}", parameter.arg))?);
                 }
+                Place::Header => headers.extend(line(parameter, value)?),
             }
         }
-        for (at, (name, value)) in query.into_iter().enumerate() {
-            path_and_query.push(if at == 0 { '?' } else { '&' });
-            encode(&name, &mut path_and_query);
-            path_and_query.push('=');
-            encode(&value, &mut path_and_query);
+        if !query.is_empty() {
+            path_and_query.push('?');
+            path_and_query.push_str(&query.join("&"));
         }
         if path_and_query.len() > LONGEST {
             return Err(format!("/: expected arguments that fit an address of {LONGEST} bytes"));
         }
-        let body = self.body(args);
-        if !body.is_empty() {
-            let json = HeaderValue::from_static("application/json");
-            headers.insert(header::CONTENT_TYPE, json);
-        }
+        let Some((media_type, body)) = self.body(args)? else {
+            return Ok(Rendered { path_and_query, headers, body: Bytes::new() });
+        };
+        let media_type = HeaderValue::from_static(media_type.name());
+        headers.insert(header::CONTENT_TYPE, media_type);
         Ok(Rendered { path_and_query, headers, body })
     }
 
@@ -120,7 +126,8 @@ impl Operation {
                     let text = scalar(value).filter(|text| is_one_segment(text));
                     let text = text.ok_or_else(|| {
                         format!(
-                            "/{name}: expected a text or a number that is no step to another path"
+                            "/{name}: expected a text or a number that is one segment of a path: not \
+                             empty, not `.` or `..`, and without `/` and `\\`, encoded or not"
                         )
                     })?;
                     encode(&text, &mut path);
@@ -130,98 +137,80 @@ impl Operation {
         Ok(path)
     }
 
-    fn body(&self, args: &Value) -> Bytes {
-        match &self.body {
-            None => Bytes::new(),
-            Some(Body::Arg(name)) => {
-                args.get(name).map_or_else(Bytes::new, |value| value.to_string().into())
-            }
-            Some(Body::Members(names)) => {
+    /// The body and its media type; `None` where the request has none.
+    fn body(&self, args: &Value) -> Result<Option<(MediaType, Bytes)>, String> {
+        let Some(body) = &self.body else { return Ok(None) };
+        let value = match &body.content {
+            Content::Arg(name) => args.get(name).cloned(),
+            Content::Members(names) => {
                 let member = |name: &String| Some((name.clone(), args.get(name)?.clone()));
                 let members: Map<String, Value> = names.iter().filter_map(member).collect();
-                Value::Object(members).to_string().into()
+                (!members.is_empty() || !body.optional).then_some(Value::Object(members))
+            }
+        };
+        let Some(value) = value else { return Ok(None) };
+        let bytes = match body.media_type {
+            MediaType::Form => form(body, &value)?.into(),
+            MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => {
+                value.to_string().into()
+            }
+        };
+        Ok(Some((body.media_type, bytes)))
+    }
+}
+
+/// The members of a form, `null` left out.
+fn form(body: &Body, value: &Value) -> Result<String, String> {
+    let at = |member: &str| match &body.content {
+        Content::Members(_) => format!("/{member}"),
+        Content::Arg(name) => format!("/{name}/{member}"),
+    };
+    let Some(members) = value.as_object() else {
+        let arguments = body.content.arguments().join(", ");
+        return Err(format!("/{arguments}: expected an object, since the body is a form"));
+    };
+    let mut pairs = Vec::new();
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match body.encoding.get(name) {
+            None => pairs.extend(pairs_by_kind(name, value)),
+            Some(format) => {
+                let written = format.pairs(name, value);
+                pairs.extend(written.map_err(|it| format!("{}: expected {it}", at(name)))?);
             }
         }
     }
+    Ok(pairs.join("&"))
 }
 
-/// Some servers decode a path before they walk it, so what would be a step stays out of it even
-/// where its slashes are encoded.
+/// Whether a server sees one segment in the text, however often it decodes a path before it resolves
+/// the steps in it, and whether or not it takes `;` for the start of a path parameter. A text that is
+/// encoded more often than `MOST_ENCODED` times is not accepted.
 fn is_one_segment(text: &str) -> bool {
-    !text.is_empty() && text.split(['/', '\\']).all(|part| part != "." && part != "..")
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..=MOST_ENCODED {
+        let step = text.split(';').next().unwrap_or_default();
+        if text.contains(['/', '\\']) || matches!(step, "" | "." | "..") {
+            return false;
+        }
+        let decoded = decoded(&text).into_owned();
+        if decoded == *text {
+            return true;
+        }
+        text = Cow::Owned(decoded);
+    }
+    false
 }
 
-fn pairs(parameter: &Parameter, value: &Value) -> Result<Vec<(String, String)>, String> {
+/// A header; none where its list is empty.
+fn line(parameter: &Parameter, value: &Value) -> Result<Option<(HeaderName, HeaderValue)>, String> {
     let wrong = |expected: &str| format!("/{}: expected {expected}", parameter.arg);
-    let named = |value: String| (parameter.name.clone(), value);
-    match (parameter.style, value) {
-        (Style::Json, value) => Ok(vec![named(value.to_string())]),
-        (Style::DeepObject, Value::Object(members)) => {
-            let pair = |(member, value): (&String, &Value)| {
-                let name = format!("{}[{member}]", parameter.name);
-                match value {
-                    Value::Array(items) => {
-                        let texts: Option<Vec<_>> = items.iter().map(scalar).collect();
-                        texts.map(|texts| texts.into_iter().map(|it| (name.clone(), it)).collect())
-                    }
-                    one => scalar(one).map(|text| vec![(name, text)]),
-                }
-            };
-            let pairs: Option<Vec<Vec<_>>> = members.iter().map(pair).collect();
-            let pairs = pairs.ok_or_else(|| wrong("members that are texts, numbers or lists"))?;
-            Ok(pairs.into_iter().flatten().collect())
-        }
-        (Style::Form, Value::Array(items)) => {
-            let texts: Option<Vec<_>> = items.iter().map(scalar).collect();
-            let texts = texts.ok_or_else(|| wrong("a list of texts or numbers"))?;
-            Ok(texts.into_iter().map(named).collect())
-        }
-        (Style::Comma, Value::Array(items)) => {
-            let texts: Option<Vec<_>> = items.iter().map(scalar).collect();
-            let texts = texts.ok_or_else(|| wrong("a list of texts or numbers"))?;
-            Ok(vec![named(texts.join(","))])
-        }
-        (Style::Form | Style::Comma | Style::DeepObject, one) => {
-            let text = scalar(one).ok_or_else(|| wrong("a text, a number or a list of them"))?;
-            Ok(vec![named(text)])
-        }
+    let visible = || wrong("a text of visible ASCII characters");
+    let text = parameter.format.line(value).map_err(|expected| wrong(&expected))?;
+    let Some(text) = text else { return Ok(None) };
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Err(visible());
     }
-}
-
-fn line(parameter: &Parameter, value: &Value) -> Result<(HeaderName, HeaderValue), String> {
-    let wrong = || format!("/{}: expected a text of visible ASCII characters", parameter.arg);
-    let text = match (parameter.style, value) {
-        (Style::Json, value) => Some(value.to_string()),
-        (Style::Form | Style::Comma | Style::DeepObject, Value::Array(items)) => {
-            items.iter().map(scalar).collect::<Option<Vec<_>>>().map(|texts| texts.join(","))
-        }
-        (Style::Form | Style::Comma | Style::DeepObject, one) => scalar(one),
-    };
-    let text = text.filter(|text| text.bytes().all(|byte| matches!(byte, b' '..=b'~')));
-    let value = HeaderValue::try_from(text.ok_or_else(wrong)?).map_err(|_| wrong())?;
-    let name = HeaderName::try_from(&parameter.name).map_err(|_| wrong())?;
-    Ok((name, value))
-}
-
-/// The text of a value that has one.
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        // The form that was digested, whatever the number's own print is.
-        Value::Number(_) => String::from_utf8(crypto::json::canonical(value)).ok(),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-/// Writes the text so that it has no meaning in an address beyond itself.
-pub(super) fn encode(text: &str, to: &mut String) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            to.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(to, "%{byte:02X}");
-        }
-    }
+    let value = HeaderValue::try_from(text).map_err(|_| visible())?;
+    let name = HeaderName::try_from(&parameter.name).map_err(|_| visible())?;
+    Ok(Some((name, value)))
 }

@@ -1,8 +1,11 @@
+mod bodies;
 mod config;
 mod credentials;
 mod look_again;
+mod names;
 mod openapi;
 mod outcomes;
 mod requests;
 mod ssrf;
+mod styles;
 mod world;

@@ -135,6 +135,9 @@ pub struct ConvertDescription {
     /// operation that can be served.
     #[arg(long = "operation", value_name = "OPERATION")]
     pub operations: Vec<String>,
+    /// Tag of the operations to make tools. Operations that cannot be served are listed.
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
     /// Base URL of the API, if it is not the one in the description.
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,

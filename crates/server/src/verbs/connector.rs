@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use act::Changed;
 use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange};
-use connectors::{Blueprint, postgres, postgres::Witness, rest};
+use connectors::{
+    Blueprint,
+    postgres::{self, Witness},
+    rest::{self, Choice},
+};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::record::Connector as Row;
 use model::{ConnectorId, ConnectorName, OrgId};
@@ -166,16 +170,26 @@ async fn setup_by(deps: &connectors::Deps, what: SetupConnector) -> Result<Exit,
 
 const UNPREPARED: &str = "a connector of this type requires no setup";
 
-/// Prints the file of a connector that is made of an API's description, and tells what is left out.
+/// Prints the file of a connector that is made of an API's description, and lists what is left out.
 pub(super) fn convert(what: &ConvertDescription) -> Result<Exit, Failure> {
     let description = read_text(&what.description)?;
-    let converted = rest::convert(&description, &what.operations).map_err(Failure::malformed)?;
+    let named = what.operations.iter().map(|operation| Choice::Operation(operation));
+    let choices: Vec<_> = named.chain(what.tags.iter().map(|tag| Choice::Tag(tag))).collect();
+    let converted = rest::convert(&description, &choices).map_err(Failure::malformed)?;
     let mut config = converted.config;
     if let (Some(url), Some(members)) = (&what.base_url, config.as_object_mut()) {
         members.insert("base_url".to_owned(), url.clone().into());
     }
     for (operation, reason) in converted.left_out {
         print::complaint(format!("skipped: {operation}: {reason}"));
+    }
+    let (tools, bytes) = (converted.tools, converted.bytes);
+    print::complaint(format!("{tools} tools; an agent that may call all is shown {bytes} bytes"));
+    if tools > rest::MOST_TOOLS {
+        let most = rest::MOST_TOOLS;
+        print::complaint(format!(
+            "a connector has at most {most} tools: choose operations with --operation or --tag"
+        ));
     }
     print::line(format!("{config:#}"));
     Ok(Exit::Ok)

@@ -1,12 +1,14 @@
 //! Where the tools of a config come from: a list that somebody wrote, or operations of a description.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     super::{
         entry::{Called, Said},
-        openapi::{self, Description, LeftOut},
+        openapi::{self, Choice, Description, LeftOut, Place},
     },
     MOST_PARTS, Written,
 };
@@ -16,6 +18,8 @@ use crate::Finding;
 const LONGEST_DESCRIPTION: usize = 1 << 20;
 /// The most parts of schemas that are read until a connector's tools are found.
 const MOST_READ: usize = 5 * MOST_PARTS;
+/// The members of a tool that say what is called.
+const CALLED: [&str; 6] = ["method", "path", "args", "parameters", "body", "operation"];
 
 /// An operation, what is said of it, and its place in the config.
 pub(super) struct Candidate {
@@ -26,6 +30,8 @@ pub(super) struct Candidate {
     pub(super) without: Vec<LeftOut>,
     /// How many parts its schema has that come from a description.
     pub(super) parts: usize,
+    /// Whether the config names it: what does not fit is a finding then, and else is left out.
+    pub(super) must_fit: bool,
 }
 
 /// Where the tools come from.
@@ -53,14 +59,6 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Whether somebody chose what tools are made of.
-    pub(super) fn is_chosen(&self) -> bool {
-        match self {
-            Self::ByHand(_) | Self::Described(_, Some(_)) => true,
-            Self::Described(_, None) => false,
-        }
-    }
-
     /// Whether all was read that may be.
     pub(super) fn is_spent(&self) -> bool {
         match self {
@@ -78,12 +76,12 @@ impl<'a> Origin<'a> {
                 Ok(Box::new(tools.into_iter().map(Ok)))
             }
             Self::Described(description, None) => {
-                let found = openapi::operations(description).map_err(|it| vec![it])?;
+                let found = openapi::operations(description);
                 Ok(Box::new(found.map(|operation| operation.map(described))))
             }
             Self::Described(description, Some(operations)) => {
                 let chosen = chosen(description, operations)?;
-                Ok(Box::new(chosen.into_iter().map(Ok)))
+                Ok(Box::new(chosen.into_iter()))
             }
         }
     }
@@ -107,7 +105,7 @@ fn described(operation: openapi::Operation) -> Candidate {
     let at = format!("/openapi ({})", operation.key());
     let (without, parts) = (operation.without().to_vec(), operation.parts());
     let (called, said) = operation.into_parts();
-    Candidate { at, called, said, without, parts }
+    Candidate { at, called, said, without, parts, must_fit: false }
 }
 
 fn by_hand(at: usize, tool: &Value) -> Result<Candidate, Finding> {
@@ -115,35 +113,57 @@ fn by_hand(at: usize, tool: &Value) -> Result<Candidate, Finding> {
     let wrong = |error: serde_json::Error| Finding::new(&*at, error.to_string());
     let mut called = tool.clone();
     if let Some(members) = called.as_object_mut() {
-        members.retain(|key, _| ["method", "path", "args", "parameters", "body"].contains(&&**key));
+        members.retain(|key, _| CALLED.contains(&&**key));
     }
     let called = Called::deserialize(called).map_err(wrong)?;
     let said = Said::deserialize(tool).map_err(wrong)?;
-    Ok(Candidate { at, called, said, without: Vec::new(), parts: 0 })
+    Ok(Candidate { at, called, said, without: Vec::new(), parts: 0, must_fit: true })
 }
 
-/// The operations that the config names, with what it says of each.
-fn chosen(description: &Description, operations: &[Value]) -> Result<Vec<Candidate>, Vec<Finding>> {
+/// The operations that the config chooses, with what it says of each.
+fn chosen(
+    description: &Description,
+    operations: &[Value],
+) -> Result<Vec<Result<Candidate, LeftOut>>, Vec<Finding>> {
     let (mut candidates, mut findings) = (Vec::new(), Vec::new());
+    // An operation that is named has what is said of it, whatever tags it has.
+    let named = operations.iter().filter_map(|choice| choice.get("operation")?.as_str());
+    let named = named.filter_map(|wanted| description.place(wanted).ok());
+    let mut taken: BTreeSet<String> = named.map(Place::key).collect();
     for (at, choice) in operations.iter().enumerate() {
         let at = format!("/operations/{at}");
-        let wanted = choice.get("operation").and_then(Value::as_str).unwrap_or_default();
-        match (description.operation(wanted), Said::deserialize(choice)) {
-            (Ok(operation), Ok(said)) => {
-                let Candidate { called, said: told, without, parts, .. } = described(operation);
-                let said = Said {
-                    name: said.name.or(told.name),
-                    title: said.title.or(told.title),
-                    description: said.description.or(told.description),
-                    ..said
-                };
-                candidates.push(Candidate { at, called, said, without, parts });
+        if let Some(tag) = choice.get("tag").and_then(Value::as_str) {
+            match openapi::chosen(description, Choice::Tag(tag)) {
+                Ok(mut places) => {
+                    places.retain(|place| taken.insert(place.key()));
+                    let operations = openapi::of_places(description, places.into_iter());
+                    candidates.extend(operations.map(|operation| operation.map(described)));
+                }
+                Err(reason) => findings.push(Finding::new(format!("{at}/tag"), reason)),
             }
-            (Err(reason), _) => {
-                findings.push(Finding::new(format!("{at}/operation"), reason));
-            }
-            (Ok(_), Err(error)) => findings.push(Finding::new(at, error.to_string())),
+            continue;
+        }
+        match named_by(description, choice, &at) {
+            Ok(candidate) => candidates.push(Ok(candidate)),
+            Err(finding) => findings.push(finding),
         }
     }
     if findings.is_empty() { Ok(candidates) } else { Err(findings) }
+}
+
+/// The one operation that a choice names.
+fn named_by(description: &Description, choice: &Value, at: &str) -> Result<Candidate, Finding> {
+    let wanted = choice.get("operation").and_then(Value::as_str).unwrap_or_default();
+    let operation = description.operation(wanted);
+    let operation = operation.map_err(|reason| Finding::new(format!("{at}/operation"), reason))?;
+    let said = Said::deserialize(choice);
+    let said = said.map_err(|error| Finding::new(at, error.to_string()))?;
+    let Candidate { called, said: default, without, parts, .. } = described(operation);
+    let said = Said {
+        name: said.name.or(default.name),
+        title: said.title.or(default.title),
+        description: said.description.or(default.description),
+        ..said
+    };
+    Ok(Candidate { at: at.to_owned(), called, said, without, parts, must_fit: true })
 }

@@ -1,14 +1,14 @@
 //! A description as a document: read within bounds, its references followed inside it alone, its
 //! operations found.
 
-use std::{borrow::Cow, cell::Cell};
+use std::cell::Cell;
 
 use crypto::json;
 use serde_json::Value;
 use serde_saphyr::{Options, options::DuplicateKeyPolicy, options::MergeKeyPolicy};
 
-use super::{MOST_OPERATIONS, Operation};
-use crate::Finding;
+use super::{LeftOut, MOST_OPERATIONS, Operation, names::tool_name};
+use crate::{Finding, rest::percent};
 
 /// The deepest nesting of a description.
 const MAX_DEPTH: usize = 100;
@@ -43,33 +43,61 @@ pub(super) enum Dialect {
 pub(crate) struct Description {
     root: Value,
     pub(super) dialect: Dialect,
+    /// Every operation, in the order of paths.
+    places: Vec<Place>,
+    /// The paths that cannot be read.
+    unread: Vec<LeftOut>,
     /// How many more parts of schemas may be carried over.
     left: Cell<usize>,
 }
 
-/// Where an operation stands.
+/// Where an operation is in the document, and how people choose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) method: &'static str,
     pub(super) path: String,
+    /// The `operationId`.
+    pub(super) id: Option<String>,
+    tags: Vec<String>,
     is_served: bool,
 }
 
 impl Place {
     /// Method and path, as people write them.
-    pub(super) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         format!("{} {}", self.method.to_uppercase(), self.path)
+    }
+
+    /// The `operationId`, with method and path.
+    pub(super) fn called(&self) -> String {
+        self.id.as_ref().map_or_else(|| self.key(), |id| format!("{id} ({})", self.key()))
+    }
+
+    /// The name of the tool that calls it.
+    pub(super) fn tool_name(&self) -> String {
+        match &self.id {
+            Some(id) => tool_name(id),
+            None => tool_name(&format!("{} {}", self.method, self.path)),
+        }
     }
 }
 
 impl Description {
     /// The description that the value is, or that its text says.
     pub(crate) fn read(value: &Value) -> Result<Self, Finding> {
+        match value {
+            Value::String(text) => Self::parse(text),
+            other => Self::of(other.clone()),
+        }
+    }
+
+    /// The description that the text says, in JSON or YAML.
+    pub(crate) fn parse(text: &str) -> Result<Self, Finding> {
+        Self::of(parse(text).map_err(|message| Finding::new("/openapi", message))?)
+    }
+
+    fn of(root: Value) -> Result<Self, Finding> {
         let bad = |message: String| Finding::new("/openapi", message);
-        let root = match value {
-            Value::String(text) => parse(text).map_err(bad)?,
-            other => other.clone(),
-        };
         if is_deeper(&root, MAX_DEPTH) {
             return Err(bad(format!("expected at most {MAX_DEPTH} levels")));
         }
@@ -85,7 +113,10 @@ impl Description {
                 return Err(bad(message.to_owned()));
             }
         };
-        Ok(Self { root, dialect, left: Cell::new(usize::MAX) })
+        let (places, unread) = (Vec::new(), Vec::new());
+        let mut read = Self { root, dialect, places, unread, left: Cell::new(usize::MAX) };
+        (read.places, read.unread) = read.find()?;
+        Ok(read)
     }
 
     /// The same, of whose schemas no more than so many parts are carried over, whatever becomes of the
@@ -113,38 +144,76 @@ impl Description {
         (url.starts_with("https://") && !url.contains('{')).then_some(url)
     }
 
-    /// Every operation, in the order of paths.
-    pub(super) fn places(&self) -> Result<Vec<Place>, Finding> {
+    /// Finds every operation, and the paths that cannot be read.
+    fn find(&self) -> Result<(Vec<Place>, Vec<LeftOut>), Finding> {
         let paths = self.root.get("paths").and_then(Value::as_object);
         let paths =
             paths.ok_or_else(|| Finding::new("/openapi", "the member `paths` is missing"))?;
-        let mut places = Vec::new();
+        let (mut places, mut unread) = (Vec::new(), Vec::new());
         for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
-            let Ok(item) = self.resolve(item) else { continue };
-            let found = METHODS.iter().filter(|(method, _)| item.get(method).is_some());
-            places.extend(found.map(|(method, is_served)| Place {
-                method,
-                path: path.clone(),
-                is_served: *is_served,
-            }));
+            let item = match self.resolve(item) {
+                Ok(item) => item,
+                Err(reason) => {
+                    unread.push(LeftOut { operation: path.clone(), reason });
+                    continue;
+                }
+            };
+            let found = METHODS.iter().filter_map(|(method, is_served)| {
+                let operation = item.get(method)?;
+                let id = operation.get("operationId").and_then(Value::as_str);
+                let tags = operation.get("tags").and_then(Value::as_array).into_iter().flatten();
+                Some(Place {
+                    method,
+                    path: path.clone(),
+                    id: id.filter(|id| !id.is_empty()).map(str::to_owned),
+                    tags: tags.filter_map(Value::as_str).map(str::to_owned).collect(),
+                    is_served: *is_served,
+                })
+            });
+            places.extend(found);
         }
         if places.len() > MOST_OPERATIONS {
             let message = format!("expected at most {MOST_OPERATIONS} operations");
             return Err(Finding::new("/openapi/paths", message));
         }
-        Ok(places)
+        Ok((places, unread))
     }
 
-    /// The operation that goes by this `operationId`, or by method and path; else why there is none.
+    /// Every operation, in the order of paths.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The paths that cannot be read.
+    pub(super) fn unread(&self) -> &[LeftOut] {
+        &self.unread
+    }
+
+    /// The operation with this `operationId`, or with this method and path; else why there is none.
+    pub(crate) fn place(&self, wanted: &str) -> Result<&Place, String> {
+        let by_key = self.places.iter().find(|place| place.key() == wanted);
+        let mut by_id = self.places.iter().filter(|place| place.id.as_deref() == Some(wanted));
+        match (by_key, by_id.next(), by_id.next()) {
+            (Some(place), _, _) | (None, Some(place), None) => Ok(place),
+            (None, Some(one), Some(other)) => Err(format!(
+                "`{}` and `{}` have this `operationId`: expected a method and a path",
+                one.key(),
+                other.key()
+            )),
+            (None, None, _) => Err("the description has no such operation: expected an \
+                                    `operationId`, or a method and a path such as `GET /pets`"
+                .to_owned()),
+        }
+    }
+
+    /// The operation with this `operationId`, or with this method and path, or why it cannot be served.
     pub(crate) fn operation(&self, wanted: &str) -> Result<Operation, String> {
-        let places = self.places().map_err(|finding| finding.message)?;
-        let goes_by = |place: &&Place| {
-            place.key() == wanted
-                || self.raw(place).and_then(|it| it.get("operationId")?.as_str()) == Some(wanted)
-        };
-        let found = places.iter().find(goes_by);
-        let place = found.ok_or("the description has no such operation: expected an `operationId`, or a method and a path such as `GET /pets`")?;
-        self.at(place)
+        self.at(self.place(wanted)?)
+    }
+
+    /// The operations that have this tag.
+    pub(super) fn tagged(&self, tag: &str) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(move |place| place.tags.iter().any(|it| it == tag))
     }
 
     /// The operation at this place, or why it cannot be served.
@@ -159,10 +228,6 @@ impl Description {
 
     fn item(&self, path: &str) -> Option<&Value> {
         self.resolve(self.root.get("paths")?.get(path)?).ok()
-    }
-
-    fn raw(&self, place: &Place) -> Option<&Value> {
-        self.item(&place.path)?.get(place.method)
     }
 
     /// What a value is, its references followed.
@@ -182,25 +247,9 @@ impl Description {
         let Some(pointer) = reference.strip_prefix('#') else {
             return Err("a reference leads out of the description".to_owned());
         };
-        let found = self.root.pointer(&decoded(pointer));
+        let found = self.root.pointer(&percent::decoded(pointer));
         found.ok_or_else(|| "a reference leads to nothing".to_owned())
     }
-}
-
-/// A fragment with its percent signs read.
-fn decoded(fragment: &str) -> Cow<'_, str> {
-    if !fragment.contains('%') {
-        return Cow::Borrowed(fragment);
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let byte = code.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%');
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn parse(text: &str) -> Result<Value, String> {

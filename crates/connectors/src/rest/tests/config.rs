@@ -40,7 +40,7 @@ fn what_is_wrong_in_a_config_is_told_by_its_place() {
         (json!({"base_url": "https://u:p@a.example", "tools": [get()]}), "names a user"),
         (
             json!({"base_url": "https://a.example", "tools": [get(), get()]}),
-            "another tool is named `tool`",
+            "are both named `tool`",
         ),
         (
             json!({"base_url": "https://a.example", "headers": {"Host": "b"}, "tools": [get()]}),

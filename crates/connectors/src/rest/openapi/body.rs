@@ -1,0 +1,199 @@
+//! The body of an operation as arguments.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    kinds::Kinds,
+    operation::Gathering,
+    parameters::{fits, format},
+};
+use crate::rest::{
+    entry::{Body, Content, MediaType, Method, Place},
+    style::{Format, Style},
+};
+
+/// The argument of a body that is not spread over the arguments.
+const BODY: &str = "body";
+
+/// Members of an object's schema that can be spread over the arguments: anything else says more of
+/// the object than which members it has.
+const SPREAD: [&str; 9] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "description",
+    "title",
+    "example",
+    "examples",
+    "externalDocs",
+];
+
+/// How the members of a form are written, and those that no call can send, each with its reason.
+type Encoded = (BTreeMap<String, Format>, BTreeMap<String, String>);
+
+/// Gathers the arguments of the body; `None` where a call has no body.
+pub(super) fn gather(
+    gathering: &mut Gathering<'_>,
+    body: &Value,
+    method: Method,
+) -> Result<Option<Body>, String> {
+    let description = gathering.description;
+    let body = description.resolve(body)?;
+    let is_required = body.get("required") == Some(&Value::Bool(true));
+    let content = body.get("content").and_then(Value::as_object);
+    let content = content.ok_or("nothing is said of its body")?;
+    let any = Value::Bool(true);
+    let Some((media_type, media)) = served(content) else {
+        let kinds: Vec<_> = content.keys().map(|kind| format!("`{kind}`")).collect();
+        return Err(format!("its body is {}, and neither JSON nor a form", kinds.join(" or ")));
+    };
+    let schema = description.resolve(media.get("schema").unwrap_or(&any))?;
+    if !is_required && has_no_members(schema) {
+        return Ok(None);
+    }
+    if !method.may_have_body() {
+        let reason = "a body with a method that has none";
+        if is_required {
+            return Err(format!("it sends {reason}"));
+        }
+        gathering.leave_out("its body", reason.to_owned());
+        return Ok(None);
+    }
+    let (encoding, unsent) = match media_type {
+        MediaType::Form => encoded(gathering, schema, media),
+        MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => Encoded::default(),
+    };
+    let content = if is_spread(gathering, schema) {
+        let content = members(gathering, schema, (is_required, unsent))?;
+        let Some(content) = content else { return Ok(None) };
+        content
+    } else if let Some((name, reason)) = unsent.into_iter().next() {
+        return Err(format!("its body's `{name}`: {reason}"));
+    } else {
+        whole(gathering, media.get("schema").unwrap_or(&any), is_required)?
+    };
+    Ok(Some(Body { content, media_type, encoding, optional: !is_required }))
+}
+
+/// The media type that calls send, of those that are offered: JSON before the others.
+fn served(content: &Map<String, Value>) -> Option<(MediaType, &Value)> {
+    let known = content.iter().filter_map(|(name, media)| Some((MediaType::of(name)?, media)));
+    known.min_by_key(|(media_type, _)| *media_type)
+}
+
+/// Whether the schema is an object for which no member is declared or permitted by name.
+fn has_no_members(schema: &Value) -> bool {
+    let is_empty = |key: &str| schema.get(key).and_then(Value::as_object).map(Map::is_empty);
+    let is_open = matches!(schema.get("additionalProperties"), Some(it) if *it != json!(false));
+    is_empty("properties") == Some(true)
+        && !is_open
+        && ["allOf", "anyOf", "oneOf"].iter().all(|word| schema.get(word).is_none())
+}
+
+/// Whether a body is an object and nothing more, and none of its members has the name of a parameter.
+fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
+    let Some(members) = schema.as_object() else { return false };
+    let is_plain = members.keys().all(|key| SPREAD.contains(&&**key) || key.starts_with("x-"));
+    let is_open = matches!(members.get("additionalProperties"), Some(it) if *it != json!(false));
+    let properties = members.get("properties").and_then(Value::as_object);
+    let Some(properties) = properties.filter(|it| !it.is_empty()) else { return false };
+    let is_object = members.get("type") == Some(&json!("object"));
+    let is_free = properties.keys().all(|name| !gathering.properties.contains_key(name));
+    is_plain && !is_open && is_object && is_free
+}
+
+/// Spreads the members of the body over the arguments; `None` where a call without a body is one and
+/// no member is left.
+fn members(
+    gathering: &mut Gathering<'_>,
+    schema: &Value,
+    (is_required, unsent): (bool, BTreeMap<String, String>),
+) -> Result<Option<Content>, String> {
+    let converted = gathering.schemas.convert(schema)?;
+    let kept = converted.get("properties").and_then(Value::as_object);
+    // A member that only responses have is `false`.
+    let kept = kept.into_iter().flatten().filter(|(_, member)| **member != Value::Bool(false));
+    let required = converted.get("required").and_then(Value::as_array);
+    let required: Vec<&str> =
+        required.into_iter().flatten().filter_map(Value::as_str).filter(|_| is_required).collect();
+    let mut names = Vec::new();
+    for (name, member) in kept {
+        let is_needed = required.contains(&name.as_str());
+        match unsent.get(name) {
+            None => {
+                gathering.add(name.clone(), member.clone(), is_needed);
+                names.push(name.clone());
+            }
+            Some(reason) if is_needed => {
+                return Err(format!("its body's `{name}`: {reason}"));
+            }
+            Some(reason) => gathering.leave_out(&format!("`{name}` of its body"), reason.clone()),
+        }
+    }
+    if names.is_empty() && is_required {
+        return Err("its body has no member that a call can send".to_owned());
+    }
+    Ok((!names.is_empty()).then_some(Content::Members(names)))
+}
+
+/// Makes the body one argument.
+fn whole(
+    gathering: &mut Gathering<'_>,
+    schema: &Value,
+    is_required: bool,
+) -> Result<Content, String> {
+    if gathering.properties.contains_key(BODY) {
+        return Err("its body and a parameter have one name".to_owned());
+    }
+    let converted = gathering.schemas.convert(schema)?;
+    gathering.add(BODY.to_owned(), converted, is_required);
+    Ok(Content::Arg(BODY.to_owned()))
+}
+
+/// How the members of a form are written: as their encoding says, or by their kind where it is silent
+/// (OpenAPI 3.1.1, 4.8.15).
+fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Encoded {
+    let description = gathering.description;
+    let any = Value::Bool(true);
+    let (mut formats, mut unsent) = Encoded::default();
+    for (name, encoding) in media.get("encoding").and_then(Value::as_object).into_iter().flatten() {
+        let member = schema.get("properties").and_then(|it| it.get(name)).unwrap_or(&any);
+        let kinds = Kinds::of(description, member);
+        let declared = written(encoding);
+        let fitting = declared.and_then(|format| {
+            format.map_or(Ok(()), |format| fits(format, Place::Query, kinds)).map(|()| format)
+        });
+        match fitting {
+            Ok(None) => {}
+            Ok(Some(format)) => {
+                formats.insert(name.clone(), format.canonical(Place::Query));
+            }
+            Err(reason) => {
+                unsent.insert(name.clone(), reason);
+            }
+        }
+    }
+    (formats, unsent)
+}
+
+/// The format that an encoding declares; `None` where the kind of the value decides.
+fn written(encoding: &Value) -> Result<Option<Format>, String> {
+    let word = |key: &str| encoding.get(key);
+    if word("allowReserved") == Some(&Value::Bool(true)) {
+        return Err("`allowReserved`, with which a value could add other members".to_owned());
+    }
+    if word("style").is_some() || word("explode").is_some() {
+        let style = word("style").and_then(Value::as_str).unwrap_or("form");
+        return format(style, word("explode").and_then(Value::as_bool)).map(Some);
+    }
+    match word("contentType").and_then(Value::as_str) {
+        None | Some("text/plain") => Ok(None),
+        Some(kind) if MediaType::of(kind) == Some(MediaType::Json) => {
+            Ok(Some(Format { style: Style::Json, explode: None }))
+        }
+        Some(kind) => Err(format!("the encoding `{kind}`")),
+    }
+}

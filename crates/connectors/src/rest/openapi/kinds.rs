@@ -1,0 +1,115 @@
+//! The kinds of values that a schema accepts, as far as its outline says.
+
+use std::cell::Cell;
+
+use serde_json::Value;
+
+use super::document::Description;
+use crate::rest::style::Kind;
+
+/// How many parts of a composition are looked at; of more, every kind is possible.
+const MOST_PARTS: usize = 200;
+
+/// A set of kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kinds {
+    scalar: bool,
+    list: bool,
+    object: bool,
+}
+
+impl Kinds {
+    const ALL: Self = Self { scalar: true, list: true, object: true };
+    const NONE: Self = Self { scalar: false, list: false, object: false };
+
+    /// The kinds of values that the schema may accept.
+    pub(super) fn of(description: &Description, schema: &Value) -> Self {
+        outline(description, schema, &Cell::new(MOST_PARTS))
+    }
+
+    /// Whether a value of this kind may be accepted.
+    pub(super) fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Scalar => self.scalar,
+            Kind::List => self.list,
+            Kind::Object => self.object,
+        }
+    }
+
+    /// Whether one of the kinds is such.
+    pub(super) fn any(self, is_such: impl Fn(Kind) -> bool) -> bool {
+        Kind::ALL.into_iter().any(|kind| self.has(kind) && is_such(kind))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            scalar: self.scalar && other.scalar,
+            list: self.list && other.list,
+            object: self.object && other.object,
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            scalar: self.scalar || other.scalar,
+            list: self.list || other.list,
+            object: self.object || other.object,
+        }
+    }
+
+    /// The kinds of a `type`.
+    fn named(name: &str) -> Self {
+        match name {
+            "array" => Self { list: true, ..Self::NONE },
+            "object" => Self { object: true, ..Self::NONE },
+            _ => Self { scalar: true, ..Self::NONE },
+        }
+    }
+
+    /// The kind of a value.
+    fn of_value(value: &Value) -> Self {
+        match value {
+            Value::Array(_) => Self::named("array"),
+            Value::Object(_) => Self::named("object"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                Self::named("scalar")
+            }
+        }
+    }
+
+    fn union(kinds: impl Iterator<Item = Self>) -> Self {
+        kinds.fold(Self::NONE, Self::or)
+    }
+}
+
+fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Kinds {
+    let (Some(rest), Ok(schema)) = (left.get().checked_sub(1), description.resolve(schema)) else {
+        return Kinds::ALL;
+    };
+    left.set(rest);
+    let within = |schema: &Value| outline(description, schema, left);
+    let mut kinds = match schema.get("type") {
+        Some(Value::String(name)) => Kinds::named(name),
+        // `null` is not sent, so it is no kind of its own.
+        Some(Value::Array(names)) => {
+            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+            Kinds::union(names.map(Kinds::named))
+        }
+        _ => Kinds::ALL,
+    };
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        kinds = kinds.and(Kinds::union(values.iter().map(Kinds::of_value)));
+    }
+    if let Some(value) = schema.get("const") {
+        kinds = kinds.and(Kinds::of_value(value));
+    }
+    for every in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        kinds = kinds.and(within(every));
+    }
+    for word in ["anyOf", "oneOf"] {
+        if let Some(choices) = schema.get(word).and_then(Value::as_array) {
+            kinds = kinds.and(Kinds::union(choices.iter().map(within)));
+        }
+    }
+    kinds
+}

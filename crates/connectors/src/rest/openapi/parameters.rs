@@ -1,0 +1,198 @@
+//! The parameters of an operation as arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{document::Description, kinds::Kinds, operation::Gathering};
+use crate::rest::{
+    config::free_header,
+    entry::{MediaType, Parameter, Place},
+    style::{Format, Kind, Style},
+};
+
+/// The most parameters of one operation.
+const MOST_PARAMETERS: usize = 500;
+/// How much of the text about a parameter is kept.
+const MAX_TEXT: usize = 500;
+/// The headers of which a description may say nothing (OpenAPI 3.1.1, 4.8.12, `name`).
+const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
+/// The places of parameters, those whose names are fixed first.
+const PLACES: [&str; 4] = ["path", "query", "header", "cookie"];
+
+/// A parameter with its place and name.
+type Listed<'a> = ((String, String), &'a Value);
+
+/// Gathers the parameters of the operation and of its path.
+pub(super) fn gather(
+    gathering: &mut Gathering<'_>,
+    item: &Value,
+    operation: &Value,
+) -> Result<(), String> {
+    let description = gathering.description;
+    let mut listed = listed(description, item, operation)?;
+    listed.retain(|((place, name), _)| {
+        place != "header" || !IGNORED.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
+    });
+    let arguments = arguments(&listed)?;
+    for kind in PLACES {
+        for (key, parameter) in listed.iter().filter(|((place, _), _)| place == kind) {
+            let argument = arguments.get(key).cloned().unwrap_or_default();
+            let is_required = parameter.get("required") == Some(&Value::Bool(true));
+            match placed(gathering, key, (argument.clone(), parameter)) {
+                Ok(schema) => gathering.add(argument, schema, is_required || kind == "path"),
+                Err(reason) if is_required || kind == "path" => {
+                    return Err(format!("its parameter `{}`: {reason}", key.1));
+                }
+                Err(reason) => gathering.leave_out(&format!("parameter `{}`", key.1), reason),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The parameters by place and name; those of the operation in place of those of the path.
+fn listed<'a>(
+    description: &'a Description,
+    item: &'a Value,
+    operation: &'a Value,
+) -> Result<Vec<Listed<'a>>, String> {
+    let mut listed: Vec<Listed<'a>> = Vec::new();
+    for holder in [item, operation] {
+        let parameters = holder.get("parameters").and_then(Value::as_array);
+        for parameter in parameters.into_iter().flatten() {
+            let parameter = description.resolve(parameter)?;
+            let text = |key: &str| parameter.get(key).and_then(Value::as_str);
+            let (Some(place), Some(name)) = (text("in"), text("name")) else {
+                return Err("a parameter has no `in` or no `name`".to_owned());
+            };
+            let key = (place.to_owned(), name.to_owned());
+            listed.retain(|(other, _)| *other != key);
+            if listed.len() >= MOST_PARAMETERS {
+                return Err(format!("it has more than {MOST_PARAMETERS} parameters"));
+            }
+            listed.push((key, parameter));
+        }
+    }
+    Ok(listed)
+}
+
+/// The argument of each parameter: its name, or its place and its name where a place before has that
+/// name too. Which argument a parameter gets does not depend on the order of a description.
+fn arguments(listed: &[Listed<'_>]) -> Result<BTreeMap<(String, String), String>, String> {
+    let names: BTreeSet<&str> = listed.iter().map(|((_, name), _)| name.as_str()).collect();
+    let mut taken = BTreeSet::new();
+    let mut arguments = BTreeMap::new();
+    for kind in PLACES {
+        for ((place, name), _) in listed.iter().filter(|((place, _), _)| place == kind) {
+            let argument =
+                if taken.insert(name.clone()) { name.clone() } else { format!("{place}_{name}") };
+            let is_other = argument != *name && names.contains(argument.as_str());
+            if is_other || (argument != *name && !taken.insert(argument.clone())) {
+                return Err(format!(
+                    "its parameters `{name}` and `{argument}`: one argument for two"
+                ));
+            }
+            arguments.insert((place.clone(), name.clone()), argument);
+        }
+    }
+    Ok(arguments)
+}
+
+/// The schema of a parameter's argument; notes where the argument goes.
+fn placed(
+    gathering: &mut Gathering<'_>,
+    (place, name): &(String, String),
+    (argument, parameter): (String, &Value),
+) -> Result<Value, String> {
+    let place = match place.as_str() {
+        "path" => None,
+        "query" => Some(Place::Query),
+        "header" if free_header(name).is_none() => {
+            return Err("a header that the connector sets".to_owned());
+        }
+        "header" => Some(Place::Header),
+        _ => return Err("a cookie".to_owned()),
+    };
+    let (schema, format) = written(gathering.description, place, parameter)?;
+    let mut converted = gathering.schemas.convert(schema)?;
+    if let (Some(members), Some(text)) =
+        (converted.as_object_mut(), parameter.get("description").and_then(Value::as_str))
+        && !members.contains_key("description")
+    {
+        let text: String = text.chars().take(MAX_TEXT).collect();
+        members.insert("description".to_owned(), text.into());
+    }
+    let name = name.clone();
+    let parameter = place.map(|place| Parameter { place, name, arg: argument, format });
+    gathering.parameters.extend(parameter);
+    Ok(converted)
+}
+
+/// The schema of a parameter, and how its values are written.
+fn written<'a>(
+    description: &Description,
+    place: Option<Place>,
+    parameter: &'a Value,
+) -> Result<(&'a Value, Format), String> {
+    if let Some(content) = parameter.get("content") {
+        let content = content.as_object().into_iter().flatten();
+        let mut json = content.filter(|(kind, _)| MediaType::of(kind) == Some(MediaType::Json));
+        let schema = json.next().and_then(|(_, it)| it.get("schema"));
+        let schema = schema.ok_or("it is written as something other than JSON")?;
+        if place.is_none() {
+            return Err("JSON in a path".to_owned());
+        }
+        return Ok((schema, Format { style: Style::Json, explode: None }));
+    }
+    let schema = parameter.get("schema").ok_or("nothing is said of its values")?;
+    if parameter.get("allowReserved") == Some(&Value::Bool(true)) {
+        // A `&` that is not encoded would begin a parameter that nobody checked.
+        return Err("`allowReserved`, with which its value could add other parameters".to_owned());
+    }
+    description.resolve(schema)?;
+    let usual = if place == Some(Place::Query) { "form" } else { "simple" };
+    let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
+    let kinds = Kinds::of(description, schema);
+    let Some(place) = place else {
+        return match style {
+            "simple" if kinds.has(Kind::Scalar) => Ok((schema, Format::default())),
+            "simple" => Err("a list or an object in a path".to_owned()),
+            _ => Err(format!("the style `{style}` in a path")),
+        };
+    };
+    let format = format(style, parameter.get("explode").and_then(Value::as_bool))?;
+    fits(format, place, kinds)?;
+    Ok((schema, format.canonical(place)))
+}
+
+/// The format of this style of OpenAPI.
+pub(super) fn format(style: &str, explode: Option<bool>) -> Result<Format, String> {
+    let style = match style {
+        "form" => Style::Form,
+        "simple" => Style::Simple,
+        "spaceDelimited" => Style::SpaceDelimited,
+        "pipeDelimited" => Style::PipeDelimited,
+        "deepObject" => Style::DeepObject,
+        _ => return Err(format!("the style `{style}`")),
+    };
+    Ok(Format { style, explode })
+}
+
+/// Whether the format is defined in this place for at least one of the kinds.
+pub(super) fn fits(format: Format, place: Place, kinds: Kinds) -> Result<(), String> {
+    if let Some(problem) = format.problem(place) {
+        return Err(problem);
+    }
+    if kinds.any(|kind| format.writes(kind)) {
+        return Ok(());
+    }
+    let kinds: Vec<_> =
+        Kind::ALL.into_iter().filter(|kind| kinds.has(*kind)).map(Kind::name).collect();
+    let explode = if format.explode == Some(true) || format.style == Style::Form {
+        " with `explode: true`"
+    } else {
+        ""
+    };
+    Err(format!("{} in the style `{}`{explode}", kinds.join(" or "), format.style.name()))
+}

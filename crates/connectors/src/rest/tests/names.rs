@@ -1,0 +1,238 @@
+//! Names of tools, and the choice of operations by tag.
+
+use serde_json::{Value, json};
+
+use super::{
+    openapi::{config, described, every_operation},
+    world::{blueprint, built, named},
+};
+use crate::{
+    findings,
+    rest::{Choice, convert},
+};
+
+/// A description with one operation for each of these ids, at `/0`, `/1` and so on.
+fn called(ids: &[&str]) -> Value {
+    let paths: serde_json::Map<_, _> = ids
+        .iter()
+        .enumerate()
+        .map(|(at, id)| (format!("/{at}"), json!({"get": {"operationId": id}})))
+        .collect();
+    described(Value::Object(paths))
+}
+
+fn names(description: &Value) -> Vec<String> {
+    let (served, left_out) = every_operation(description);
+    assert!(left_out.is_empty(), "{left_out:?}");
+    served.iter().map(|operation| operation.name().to_owned()).collect()
+}
+
+#[test]
+fn a_name_is_the_operation_id_with_one_underscore_for_each_run_of_other_characters() {
+    for (id, expected) in [
+        ("listPets", "listPets"),
+        ("pets.list-all_now", "pets.list-all_now"),
+        ("actions/add-label", "actions/add-label"),
+        ("list all  pets", "list_all_pets"),
+        ("Größe(ändern)", "Gr_e_ndern_"),
+        ("a_ b", "a__b"),
+        ("\u{200b}pets\u{202e}", "_pets_"),
+        (&*"x".repeat(64), &*"x".repeat(64)),
+    ] {
+        assert_eq!(names(&called(&[id])), [expected], "{id}");
+    }
+}
+
+#[test]
+fn a_longer_name_is_cut_and_ends_in_a_hash_of_the_whole() {
+    let (one, other) = ("x".repeat(65), "x".repeat(66));
+    let id = "actions/set-github-actions-default-workflow-permissions-organization";
+    let found = names(&called(&[&one, &other, id]));
+    assert_eq!(found[2], "actions/set-github-actions-default-workflow-permissions_9e2bdb6e");
+    assert_ne!(found[0], found[1]);
+    for name in &found {
+        assert_eq!(name.len(), 64, "{name}");
+    }
+    assert!(found[0].starts_with(&format!("{}_", "x".repeat(55))));
+}
+
+#[test]
+fn an_operation_without_an_id_is_called_by_method_and_path() {
+    let description = described(json!({
+        "/pets/{petId}": {"delete": {"parameters": [
+            {"in": "path", "name": "petId", "required": true, "schema": {"type": "string"}},
+        ]}},
+        "/pets": {"get": {"operationId": ""}},
+    }));
+    assert_eq!(names(&description), ["get_/pets", "delete_/pets/_petId_"]);
+}
+
+#[tokio::test]
+async fn two_operations_of_one_name_are_refused_by_both_names() {
+    let description = called(&["a b", "a(b", "A b", "same", "same"]);
+    let (served, left_out) = every_operation(&description);
+    assert_eq!(served.len(), 1, "a name that differs in case is another one");
+    let reasons: Vec<_> =
+        left_out.iter().map(|left| (left.operation.as_str(), left.reason.as_str())).collect();
+    let reason = |other: &str, name: &str| {
+        format!(
+            "its name `{name}` is also the name of `{other}`: expected a `name` for it among the \
+             chosen operations"
+        )
+    };
+    assert_eq!(
+        reasons,
+        [
+            ("GET /0", &*reason("a(b (GET /1)", "a_b")),
+            ("GET /1", &*reason("a b (GET /0)", "a_b")),
+            ("GET /3", &*reason("same (GET /4)", "same")),
+            ("GET /4", &*reason("same (GET /3)", "same")),
+        ]
+    );
+    // Whoever chooses them says which is which.
+    let mut config = config(description);
+    config["operations"] = json!([{"operation": "a b"}, {"operation": "a(b"}]);
+    let found = findings(&blueprint(config.clone())).unwrap();
+    assert_eq!(
+        found[0].to_string(),
+        "`/operations/1/name`: `a b (GET /0)` and `a(b (GET /1)` are both named `a_b`: expected \
+         another name for one of them"
+    );
+    config["operations"] = json!([{"operation": "a b"}, {"operation": "a(b", "name": "other"}]);
+    let connector = built(&blueprint(config.clone())).await.unwrap();
+    assert_eq!(connector.tools().len(), 2);
+    config["operations"] = json!([{"operation": "same"}]);
+    let found = findings(&blueprint(config.clone())).unwrap();
+    assert!(
+        found[0].to_string().contains("`GET /3` and `GET /4` have this `operationId`"),
+        "{found:?}"
+    );
+    config["operations"] = json!([{"operation": "GET /3"}]);
+    assert_eq!(findings(&blueprint(config)).unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_operation_id_stays_in_the_definition() {
+    let entry = async |description: Value| {
+        let connector = built(&blueprint(config(description))).await.unwrap();
+        let schemas = connector.tool_schemas();
+        schemas.values().next().unwrap()["entry"].clone()
+    };
+    assert_eq!(entry(called(&["list pets"])).await["operation"], "list pets");
+    // A name that is the same says it already.
+    assert_eq!(entry(called(&["listPets"])).await.get("operation"), None);
+    let converted = convert(&called(&["list pets"]).to_string(), &[]).unwrap();
+    assert_eq!(converted.config["tools"][0]["operation"], "list pets");
+}
+
+/// Pets and toys, of which one cannot be served.
+fn tagged() -> Value {
+    described(json!({
+        "/pets": {
+            "get": {"operationId": "listPets", "tags": ["pets"]},
+            "post": {"operationId": "addPet", "tags": ["pets", "writes"]},
+            "trace": {"operationId": "tracePets", "tags": ["pets"]},
+        },
+        "/toys": {"get": {"operationId": "listToys", "tags": ["toys"]}},
+    }))
+}
+
+#[tokio::test]
+async fn operations_are_chosen_by_tag() {
+    let mut config = config(tagged());
+    config["operations"] = json!([
+        {"tag": "pets"},
+        {"operation": "addPet", "name": "pets.add", "side_effect": "destructive"},
+        {"tag": "writes"},
+    ]);
+    let connector = built(&blueprint(config.clone())).await.unwrap();
+    let found: Vec<_> =
+        connector.tools().iter().map(|tool| tool.definition().name.to_string()).collect();
+    assert_eq!(found, ["pets.listPets", "pets.pets.add"]);
+    let added = named(&*connector, "pets.pets.add");
+    assert_eq!(added.definition().side_effect, model::SideEffect::Destructive);
+    config["operations"] = json!([{"tag": "cats"}]);
+    let found = findings(&blueprint(config.clone())).unwrap();
+    assert_eq!(
+        found[0].to_string(),
+        "`/operations/0/tag`: no operation of the description has the tag `cats`"
+    );
+    config["operations"] = json!([{"tag": "pets", "name": "x"}]);
+    assert!(!findings(&blueprint(config)).unwrap().is_empty(), "a tag is no single operation");
+    let text = tagged().to_string();
+    let file = convert(&text, &[Choice::Operation("listToys"), Choice::Tag("pets")]).unwrap();
+    let tools = file.config["tools"].as_array().unwrap();
+    let found: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(found, ["listToys", "listPets", "addPet"]);
+    assert_eq!(file.left_out.len(), 1);
+    assert_eq!(file.tools, 3);
+    let shown = |tool: &Value| {
+        ["name", "title", "description", "args"].map(|key| tool[key].to_string().len())
+    };
+    assert_eq!(file.bytes, tools.iter().flat_map(shown).sum::<usize>());
+    assert!(convert(&text, &[Choice::Tag("cats")]).is_err());
+}
+
+#[test]
+fn an_argument_has_the_name_of_its_parameter_whatever_the_order_of_a_description() {
+    let parameter = |(place, name): (&str, &str)| json!({"in": place, "name": name, "required": true, "schema": {"type": "string"}});
+    let with = |parameters: &[(&str, &str)]| {
+        let parameters: Vec<_> = parameters.iter().copied().map(parameter).collect();
+        described(json!({"/things/{id}": {"get": {"operationId": "op", "parameters": parameters}}}))
+    };
+    let arguments = |parameters: &[(&str, &str)]| {
+        let (served, _) = every_operation(&with(parameters));
+        let (called, _) = served.into_iter().next()?.into_parts();
+        let sent = called.parameters.into_iter().map(|it| (it.name, it.arg));
+        Some(sent.collect::<std::collections::BTreeMap<_, _>>())
+    };
+    let (path, query, header) = (("path", "id"), ("query", "id"), ("header", "x"));
+    let one = arguments(&[path, query, header]).unwrap();
+    assert_eq!(one, arguments(&[header, query, path]).unwrap());
+    assert_eq!(one["id"], "query_id");
+    let other = ("query", "query_id");
+    assert_eq!(arguments(&[path, query, other]), None);
+    assert_eq!(arguments(&[path, other, query]), None);
+}
+
+#[test]
+fn a_path_that_cannot_be_read_is_listed() {
+    let description = described(json!({
+        "/pets": {"$ref": "#/components/pathItems/none"},
+        "/toys": {"get": {"operationId": "listToys"}},
+    }));
+    let (served, left_out) = every_operation(&description);
+    assert_eq!(served.len(), 1);
+    assert_eq!(left_out[0].operation, "/pets");
+    assert_eq!(left_out[0].reason, "a reference leads to nothing");
+}
+
+#[test]
+fn a_header_that_the_connector_sets_is_no_argument() {
+    let with = |name: &str, required| {
+        let parameter = json!({"in": "header", "name": name, "required": required, "schema": {"type": "string"}});
+        described(json!({"/things": {"get": {"operationId": "op", "parameters": [parameter]}}}))
+    };
+    // OpenAPI says that these are ignored.
+    for name in ["Accept", "content-type", "Authorization"] {
+        let (served, left_out) = every_operation(&with(name, true));
+        assert_eq!((served.len(), left_out.len()), (1, 0), "{name}");
+    }
+    for name in ["Range", "Cookie", "Expect", "X-Forwarded-For"] {
+        let (served, left_out) = every_operation(&with(name, false));
+        assert_eq!((served.len(), left_out.len()), (1, 1), "{name}");
+        let (served, left_out) = every_operation(&with(name, true));
+        assert_eq!((served.len(), left_out.len()), (0, 1), "{name}");
+        assert!(left_out[0].reason.ends_with("a header that the connector sets"));
+    }
+    let mut config = config(with("X-Api-Version", false));
+    config["headers"] = json!({"x-api-version": "1"});
+    let found = findings(&blueprint(config.clone())).unwrap();
+    assert!(found[0].to_string().contains("no operation of the description"), "{found:?}");
+    config["operations"] = json!([{"operation": "op"}]);
+    let found = findings(&blueprint(config)).unwrap();
+    assert!(
+        found[0].to_string().contains("the connector's `headers` set this header"),
+        "{found:?}"
+    );
+}
