@@ -182,7 +182,10 @@ impl Identity {
         match self {
             Self::Unsaid | Self::Header(..) | Self::Missing => None,
             Self::Tokens(tokens) => {
-                tokens.forget(stale.0.as_ref().map(|(_, value)| value)).await;
+                let value = stale.0.as_ref().map(|(_, value)| value);
+                if let Err(fault) = tokens.forget(value, until).await {
+                    return Some(Err(fault));
+                }
                 Some(self.proof(client, until).await)
             }
         }

@@ -8,9 +8,13 @@ use bytes::Bytes;
 use crypto::Secret;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use model::{ExecutionErrorCode as Code, Fault};
-use serde::Deserialize;
-use tokio::{sync::Mutex, time::Instant};
-use upstream::{Address, Body, Client, Limits, Reuse};
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::{Instant, timeout_at},
+};
+use upstream::{Address, Body, Client, Limits, Reuse, Sent, UpstreamError};
 
 use super::{
     auth::{field, sensitive, unfit},
@@ -37,7 +41,8 @@ pub(super) struct Tokens {
     from: Address,
     client: Secret<String>,
     form: Secret<String>,
-    // Whoever finds no token fetches one; the others wait for it.
+    // Whoever finds no token fetches one; the others wait for it, each for as long as its own call may
+    // take.
     kept: Mutex<Option<Token>>,
 }
 
@@ -50,6 +55,7 @@ struct Token {
 struct Granted {
     access_token: Secret<String>,
     token_type: String,
+    #[serde(default, deserialize_with = "seconds")]
     expires_in: Option<f64>,
 }
 
@@ -94,7 +100,7 @@ impl Tokens {
         client: &Client,
         until: Instant,
     ) -> Result<HeaderValue, Fault> {
-        let mut kept = self.kept.lock().await;
+        let mut kept = self.kept(until).await?;
         if let Some(token) = kept.as_ref().filter(|token| Instant::now() < token.until) {
             return Ok(token.value.clone());
         }
@@ -105,11 +111,23 @@ impl Tokens {
     }
 
     /// Forgets the token that the API did not take, unless there is another by now.
-    pub(super) async fn forget(&self, stale: Option<&HeaderValue>) {
-        let mut kept = self.kept.lock().await;
+    pub(super) async fn forget(
+        &self,
+        stale: Option<&HeaderValue>,
+        until: Instant,
+    ) -> Result<(), Fault> {
+        let mut kept = self.kept(until).await?;
         if kept.as_ref().map(|token| &token.value) == stale {
             *kept = None;
         }
+        Ok(())
+    }
+
+    /// The kept token, once nobody else fetches one. A wait that takes too long ends like a token
+    /// request that does.
+    async fn kept(&self, until: Instant) -> Result<MutexGuard<'_, Option<Token>>, Fault> {
+        let late = |_| failed(&UpstreamError::Late { sent: Sent::Perhaps });
+        timeout_at(until, self.kept.lock()).await.map_err(late)
     }
 
     async fn fetch(&self, client: &Client, until: Instant) -> Result<Token, Fault> {
@@ -126,12 +144,7 @@ impl Tokens {
         let body = Bytes::copy_from_slice(self.form.expose().as_bytes());
         let sent =
             client.send((Method::POST, &self.from), (headers, body), (&limits, Reuse::Kept)).await;
-        // A token that is asked for twice harms nobody, so whatever went wrong is certain.
-        let answer = sent.map_err(|error| {
-            let fault = of_upstream(&error);
-            let message = format!("the token request failed: {}", fault.message);
-            Fault { message, ..fault }
-        })?;
+        let answer = sent.map_err(|error| failed(&error))?;
         if answer.status != StatusCode::OK {
             return Err(of_status(answer.status));
         }
@@ -152,6 +165,14 @@ impl Tokens {
     }
 }
 
+/// Why no token came without a response. A token that is asked for twice harms nobody, so whatever went
+/// wrong is certain.
+fn failed(error: &UpstreamError) -> Fault {
+    let fault = of_upstream(error);
+    let message = format!("the token request failed: {}", fault.message);
+    Fault { message, ..fault }
+}
+
 /// Why no token came with this status. A server that fails, or has too much to do, has refused nobody
 /// and may answer the next time.
 fn of_status(status: StatusCode) -> Fault {
@@ -161,10 +182,117 @@ fn of_status(status: StatusCode) -> Fault {
     Fault::new(code, format!("the token server returned {}", status.as_u16()))
 }
 
+/// The seconds that a token server says. Some servers send their digits as a text.
+fn seconds<'de, D: Deserializer<'de>>(said: D) -> Result<Option<f64>, D::Error> {
+    let unread = || D::Error::custom("expected a number of seconds");
+    match Value::deserialize(said)? {
+        Value::Null => Ok(None),
+        Value::Number(number) => number.as_f64().map(Some).ok_or_else(unread),
+        Value::String(text) if is_digits(&text) => text.parse().map(Some).map_err(|_| unread()),
+        Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => Err(unread()),
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// How long a token is kept.
 fn lifetime(expires_in: Option<f64>) -> Duration {
     let Some(seconds) = expires_in else { return UNSAID };
-    let lives = Duration::try_from_secs_f64(seconds).unwrap_or_default().min(KEPT);
+    // More seconds than a duration holds are a long life, and no number or one below zero is none.
+    let lives = if seconds >= KEPT.as_secs_f64() {
+        KEPT
+    } else {
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    };
     // Half of a short life is better than none of it.
     lives.saturating_sub(EARLY).max(lives / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crypto::Secret;
+    use http::HeaderValue;
+    use tokio::time::{Instant, timeout};
+
+    use super::{Granted, Token, Tokens, lifetime};
+    use crate::Credential;
+
+    /// How long a token is kept whose server says this of its life; nothing where it says something
+    /// else than a number.
+    fn kept(expires_in: &str) -> Option<Duration> {
+        let said = format!(
+            r#"{{"access_token": "t", "token_type": "Bearer", "expires_in": {expires_in}}}"#
+        );
+        let granted: Granted = serde_json::from_str(&said).ok()?;
+        Some(lifetime(granted.expires_in))
+    }
+
+    #[test]
+    fn a_token_is_kept_for_as_long_as_its_server_says_and_at_most_for_an_hour() {
+        let digits = format!("\"{}\"", "9".repeat(400));
+        let table = [
+            ("600", Some(570.0)),
+            ("90.5", Some(60.5)),
+            ("40", Some(20.0)),
+            ("3600", Some(3570.0)),
+            ("3601", Some(3570.0)),
+            ("18446744073709551616", Some(3570.0)),
+            ("1e300", Some(3570.0)),
+            (r#""600""#, Some(570.0)),
+            (&digits, Some(3570.0)),
+            ("0", Some(0.0)),
+            ("-0.0", Some(0.0)),
+            ("-1", Some(0.0)),
+            ("-1e300", Some(0.0)),
+            ("null", Some(300.0)),
+            (r#""""#, None),
+            (r#""-1""#, None),
+            (r#""1e3""#, None),
+            (r#""NaN""#, None),
+            (r#""soon""#, None),
+            ("true", None),
+            ("[600]", None),
+        ];
+        for (said, expected) in table {
+            assert_eq!(kept(said), expected.map(Duration::from_secs_f64), "{said}");
+        }
+        for (said, expected) in [(f64::NAN, 0), (f64::NEG_INFINITY, 0), (f64::INFINITY, 3570)] {
+            assert_eq!(lifetime(Some(said)), Duration::from_secs(expected), "{said}");
+        }
+        let unsaid = r#"{"access_token": "t", "token_type": "Bearer"}"#;
+        let granted: Granted = serde_json::from_str(unsaid).unwrap();
+        assert_eq!(lifetime(granted.expires_in), Duration::from_mins(5));
+    }
+
+    fn tokens() -> Tokens {
+        let fields = [
+            ("token_url", "https://tokens.example.com/"),
+            ("client_id", "i"),
+            ("client_secret", "s"),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), Secret::new(value.to_owned())));
+        Tokens::of(&Credential::new(fields.into())).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_is_forgotten_in_time_or_not_at_all() {
+        let tokens = tokens();
+        let stale = HeaderValue::from_static("Bearer stale");
+        let until = || Instant::now() + Duration::from_secs(1);
+        *tokens.kept.lock().await = Some(Token { value: stale.clone(), until: until() });
+        let fetching = tokens.kept.lock().await;
+        // The bound of the test itself, without which a wait for ever would hang it.
+        let forgotten = timeout(Duration::from_mins(1), tokens.forget(Some(&stale), until()));
+        let fault = forgotten.await.unwrap().unwrap_err();
+        assert_eq!(fault.code.as_str(), "tool_timeout");
+        drop(fetching);
+        tokens.forget(Some(&HeaderValue::from_static("Bearer other")), until()).await.unwrap();
+        assert!(tokens.kept.lock().await.is_some(), "another token than the stale one stays");
+        tokens.forget(Some(&stale), until()).await.unwrap();
+        assert!(tokens.kept.lock().await.is_none());
+    }
 }

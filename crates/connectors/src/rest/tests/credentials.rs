@@ -1,10 +1,14 @@
 //! Who a connector says that it is.
 
+use std::time::Duration;
+
+use futures_util::future::join_all;
 use model::Outcome;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::world::{
-    Reply, Stub, blueprint, built, config, credential, named, run, said, tool, word,
+    Reply, Stub, blueprint, built, config, credential, named, run, said, tool, with, word,
 };
 use crate::{Blueprint, BuildError, Credential};
 
@@ -134,6 +138,44 @@ async fn a_token_that_has_died_is_fetched_again() {
         run(&*named(&*connector, "pets.tool"), json!({})).await;
     }
     assert_eq!(tokens.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn many_who_need_a_token_at_one_time_make_one_request_for_it() {
+    let granted = json!({"access_token": "one", "token_type": "Bearer", "expires_in": "3600"});
+    let tokens = Stub::new(vec![token(&granted)]).await;
+    let stub = Stub::saying("200 OK", b"{}").await;
+    let connector = built(&asking(&stub, client(&tokens))).await.unwrap();
+    let tool = named(&*connector, "pets.tool");
+    for outcome in join_all((0..16).map(|_| run(&*tool, json!({})))).await {
+        assert_eq!(word(&outcome), "succeeded");
+    }
+    assert_eq!((tokens.seen().len(), stub.seen().len()), (1, 16));
+}
+
+#[tokio::test]
+async fn who_waits_for_anothers_token_request_waits_no_longer_than_its_own_call_may_take() {
+    let tokens = Stub::new(vec![Reply::ThenSilence(Vec::new())]).await;
+    let stub = Stub::saying("200 OK", b"{}").await;
+    let mut asking = asking(&stub, client(&tokens));
+    let declared = |members| with(tool("POST", "/pets", &[]), members);
+    asking.config["tools"] = json!([
+        declared(json!({"name": "patient"})),
+        declared(json!({"name": "hasty", "timeout_ms": 1000})),
+    ]);
+    let connector = built(&asking).await.unwrap();
+    let (patient, hasty) = (named(&*connector, "pets.patient"), named(&*connector, "pets.hasty"));
+    let second = async {
+        tokens.pause_after(1).await;
+        let began = Instant::now();
+        (run(&*hasty, json!({})).await, began.elapsed())
+    };
+    let (first, (second, took)) = tokio::join!(run(&*patient, json!({})), second);
+    // What timed out is the token request of another, so the API has certainly received nothing.
+    assert_eq!(word(&second), "failed tool_timeout");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(second, first);
+    assert_eq!((tokens.seen().len(), stub.seen().len()), (1, 0));
 }
 
 #[tokio::test]
