@@ -1,9 +1,10 @@
 //! Why there is no whole answer, and whether the request can have been received all the same.
 
-use std::error::Error;
+use std::{error::Error, io};
 
 use egress::EgressError;
 use hyper_util::client::legacy;
+use rustls::AlertDescription;
 
 use crate::connect::ConnectError;
 
@@ -25,9 +26,17 @@ pub enum UpstreamError {
     /// Nobody answered there.
     #[error("the connection failed")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// TLS did not come about: the certificate is another's, or of nobody that is trusted.
+    /// TLS did not come about: the server's certificate is another's or of nobody that is trusted, or
+    /// the server did not take the client's.
     #[error("the TLS connection failed")]
-    Tls(#[source] Box<dyn Error + Send + Sync>),
+    Tls {
+        /// Whether the request can have been received: under TLS 1.3 a server judges the client's
+        /// certificate while the client already sends.
+        sent: Sent,
+        /// What was wrong.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// The answer was not there in time.
     #[error("no complete response arrived in time")]
     Late {
@@ -49,8 +58,8 @@ impl UpstreamError {
     /// Whether the request can have been received.
     pub fn sent(&self) -> Sent {
         match self {
-            Self::Refused(_) | Self::Unreachable(_) | Self::Tls(_) => Sent::Never,
-            Self::Late { sent } | Self::Broken { sent, .. } => *sent,
+            Self::Refused(_) | Self::Unreachable(_) => Sent::Never,
+            Self::Tls { sent, .. } | Self::Late { sent } | Self::Broken { sent, .. } => *sent,
         }
     }
 
@@ -59,7 +68,7 @@ impl UpstreamError {
         match self {
             Self::Refused(_) => "egress_refused",
             Self::Unreachable(_) => "unreachable",
-            Self::Tls(_) => "tls",
+            Self::Tls { .. } => "tls",
             Self::Late { .. } => "timeout",
             Self::Broken { .. } => "connection",
         }
@@ -80,7 +89,7 @@ impl UpstreamError {
         match kind {
             Kind::Refused => Self::Refused(source),
             Kind::Unreachable => Self::Unreachable(source),
-            Kind::Tls => Self::Tls(source),
+            Kind::Tls => Self::Tls { sent, source },
             Kind::Late => Self::Late { sent: Sent::Never },
             Kind::Broken => Self::Broken { sent, source },
         }
@@ -103,10 +112,33 @@ fn kind(error: &legacy::Error) -> Kind {
             Some(ConnectError::Egress(error)) => return of_egress(error),
             Some(ConnectError::Tls(_)) => return Kind::Tls,
             Some(ConnectError::Late) => return Kind::Late,
+            None if is_certificate_refused(error) => return Kind::Tls,
             None => cause = error.source(),
         }
     }
     Kind::Broken
+}
+
+/// Whether the server said, after the client's part of the handshake, that it does not take the client's
+/// certificate, or demands one.
+fn is_certificate_refused(error: &(dyn Error + 'static)) -> bool {
+    // An `io::Error` names what it was made of here, and as its source only what is behind that.
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let Some(rustls::Error::AlertReceived(alert)) = inner.and_then(|it| it.downcast_ref()) else {
+        return false;
+    };
+    matches!(
+        alert,
+        AlertDescription::NoCertificate
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied
+            | AlertDescription::CertificateRequired
+    )
 }
 
 fn of_egress(error: &EgressError) -> Kind {

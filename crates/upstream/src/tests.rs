@@ -1,8 +1,10 @@
+mod client_certificate;
+
 use std::{
     net::SocketAddr,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -12,6 +14,11 @@ use bytes::Bytes;
 use crypto::Secret;
 use egress::{Egress, PrivateNetworks, Rules};
 use http::{HeaderMap, Method, StatusCode};
+use rustls::{
+    ALL_VERSIONS, ConfigBuilder, ServerConfig, SupportedProtocolVersion, WantsVerifier,
+    server::WantsServerCert,
+};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -22,6 +29,9 @@ use crate::{
     Address, AddressError, Answer, Body, Client, Identity, Limits, Reuse, Sent, Trust, TrustError,
     UpstreamError,
 };
+
+/// The certificates that each client showed whose request was received.
+type Shown = Arc<Mutex<Vec<Vec<CertificateDer<'static>>>>>;
 
 /// An authority and a certificate for `localhost`, made for tests alone.
 const CERTIFICATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../connectors/src/postgres/tests");
@@ -271,45 +281,51 @@ async fn a_connection_is_used_again_only_where_it_may_be() {
     }
 }
 
-async fn protected() -> u16 {
+/// What begins the settings of a server under TLS in these versions.
+fn versions(
+    versions: &[&'static SupportedProtocolVersion],
+) -> ConfigBuilder<ServerConfig, WantsVerifier> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ServerConfig::builder_with_provider(provider).with_protocol_versions(versions).unwrap()
+}
+
+/// The port of `localhost`'s server under TLS with these settings, and the certificates that the clients
+/// showed whose requests it received.
+async fn protected(config: ConfigBuilder<ServerConfig, WantsServerCert>) -> (u16, Shown) {
     let certificates = certificates_of(&pem("server.pem"));
     let key = pem("server.key.pem");
-    let key = rustls_pki_types::pem::PemObject::from_pem_slice(key.as_bytes()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(certificates, key)
-        .unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let config = config.with_single_cert(certificates, key).unwrap();
     let (acceptor, listener) =
         (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await.unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (port, shown) = (listener.local_addr().unwrap().port(), Shown::default());
+    let noted = Arc::clone(&shown);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
+            let (acceptor, noted) = (acceptor.clone(), Arc::clone(&noted));
             tokio::spawn(async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut read = [0; 4096];
                 let _ = stream.read(&mut read).await;
+                let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                noted.lock().unwrap().push(certificates.to_vec());
                 let head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
                 let _ = stream.write_all(head).await;
                 let _ = stream.shutdown().await;
             });
         }
     });
-    port
+    (port, shown)
 }
 
-fn certificates_of(pem: &str) -> Vec<rustls_pki_types::CertificateDer<'static>> {
-    use rustls_pki_types::pem::PemObject;
-    let found = rustls_pki_types::CertificateDer::pem_slice_iter(pem.as_bytes());
+fn certificates_of(pem: &str) -> Vec<CertificateDer<'static>> {
+    let found = CertificateDer::pem_slice_iter(pem.as_bytes());
     found.collect::<Result<_, _>>().unwrap()
 }
 
 #[tokio::test]
 async fn a_certificate_is_verified_with_its_name() {
-    let port = protected().await;
+    let (port, _) = protected(versions(ALL_VERSIONS).with_no_client_auth()).await;
     let own = Trust { authorities: Some(pem("authority.pem")), identity: None };
     let cases = [
         (&own, "localhost", None),

@@ -11,7 +11,7 @@ pub(super) fn of_upstream(error: &UpstreamError) -> Fault {
         UpstreamError::Unreachable(_) => {
             (Code::ConnectorUnreachable, "the connection to the API failed")
         }
-        UpstreamError::Tls(_) => {
+        UpstreamError::Tls { .. } => {
             (Code::ConnectorMisconfigured, "the TLS connection to the API failed")
         }
         UpstreamError::Late { sent: Sent::Never } => {

@@ -138,8 +138,8 @@ fn unanswered(error: &UpstreamError) -> Reading {
     match error {
         UpstreamError::Refused(_) => unread(Gap::Denied),
         UpstreamError::Late { .. } => unread(Gap::Timeout),
-        UpstreamError::Unreachable(_) | UpstreamError::Tls(_) | UpstreamError::Broken { .. } => {
-            Reading::Unreachable
-        }
+        UpstreamError::Unreachable(_)
+        | UpstreamError::Tls { .. }
+        | UpstreamError::Broken { .. } => Reading::Unreachable,
     }
 }

@@ -88,7 +88,7 @@ fn class(error: &UpstreamError) -> DeliveryError {
     match error {
         UpstreamError::Refused(_) => DeliveryError::EgressRefused,
         UpstreamError::Unreachable(_) => DeliveryError::Unreachable,
-        UpstreamError::Tls(_) => DeliveryError::Tls,
+        UpstreamError::Tls { .. } => DeliveryError::Tls,
         UpstreamError::Late { .. } => DeliveryError::Timeout,
         UpstreamError::Broken { .. } => DeliveryError::Connection,
     }
