@@ -118,3 +118,30 @@ fn accept(host: &str, dialled: SocketAddr, stream: TcpStream) -> Result<TcpStrea
     SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE).map_err(unreachable)?;
     Ok(stream)
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::accept;
+    use crate::EgressError;
+
+    /// No system is known that connects elsewhere than it was asked to, so that only the comparison
+    /// itself is tried.
+    #[tokio::test]
+    async fn a_connection_to_another_address_than_the_dialled_one_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (mut port, mut address) = (at, at);
+        port.set_port(at.port() ^ 1);
+        address.set_ip("127.0.0.2".parse().unwrap());
+        for other in [port, address, "[::ffff:127.0.0.1]:1".parse().unwrap()] {
+            let stream = TcpStream::connect(at).await.unwrap();
+            let error = accept("api.example.com", other, stream).unwrap_err();
+            assert!(matches!(error, EgressError::WrongPeer { .. }), "{other}: {error}");
+            assert!(error.is_refusal() && !error.to_string().contains("127.0.0"), "{error}");
+        }
+        let stream = TcpStream::connect(at).await.unwrap();
+        assert_eq!(accept("api.example.com", at, stream).unwrap().peer_addr().unwrap(), at);
+    }
+}

@@ -1,3 +1,5 @@
+mod addresses;
+
 use std::{
     collections::VecDeque,
     io,
@@ -9,6 +11,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::net::TcpListener;
 
+use self::addresses::{LOOPBACK, NEVER, PRIVATE, PUBLIC};
 use crate::{Egress, EgressError, PrivateNetworks, Reach, Resolver, Rules, reach};
 
 /// Answers each look-up with the next list, so that a name can change its mind.
@@ -30,67 +33,6 @@ fn scripted(rules: Rules, answers: &[&[&str]]) -> Egress {
 fn development() -> Rules {
     Rules { private_networks: PrivateNetworks::Allowed, ..Rules::default() }
 }
-
-const NEVER: &[&str] = &[
-    "0.0.0.0",
-    "0.1.2.3",
-    "100.100.100.200",
-    "168.63.129.16",
-    "169.254.0.1",
-    "169.254.169.254",
-    "169.254.170.2",
-    "192.0.0.8",
-    "192.0.0.192",
-    "192.0.2.1",
-    "192.31.196.1",
-    "192.52.193.1",
-    "192.88.99.1",
-    "192.175.48.1",
-    "198.18.0.1",
-    "198.19.255.255",
-    "198.51.100.7",
-    "203.0.113.9",
-    "224.0.0.1",
-    "240.0.0.1",
-    "255.255.255.255",
-    "::",
-    "::7f00:1",
-    "::ffff:127.0.0.1",
-    "::ffff:169.254.169.254",
-    "::ffff:8.8.8.8",
-    "::ffff:0:127.0.0.1",
-    "64:ff9b::7f00:1",
-    "64:ff9b:1::a00:1",
-    "100::1",
-    "2001::1",
-    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-    "2001:db8::1",
-    "2002:7f00:1::",
-    "2620:4f:8000::1",
-    "3fff::1",
-    "4000::1",
-    "5f00::1",
-    "fd00:ec2::254",
-    "fd20:ce::254",
-    "fe80::1",
-    "fec0::1",
-    "ff02::1",
-    "2600::5efe:7f00:1",
-    "2600::200:5efe:7f00:1",
-    "fd12::5efe:7f00:1",
-];
-const PRIVATE: &[&str] = &[
-    "10.0.0.1",
-    "172.16.0.1",
-    "172.31.255.255",
-    "192.168.1.1",
-    "100.64.0.1",
-    "fc00::1",
-    "fd12::1",
-];
-const LOOPBACK: &[&str] = &["127.0.0.1", "127.255.255.254", "::1"];
-const PUBLIC: &[&str] =
-    &["8.8.8.8", "172.32.0.1", "100.128.0.1", "192.0.1.1", "2606:4700::1111", "2a00:1450::1"];
 
 #[test]
 fn every_special_range_is_known() {
@@ -161,6 +103,16 @@ async fn texts_that_a_c_library_reads_as_addresses_are_no_hosts() {
         assert!(matches!(error, EgressError::BadHost { .. }), "{text}: {error}");
     }
     assert!(egress.vet("db-1.example_x.com", 443).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_port_is_no_reason_to_allow_or_refuse_an_address() {
+    let egress = scripted(Rules::default(), &[]);
+    for port in [22, 25, 80, 443, 5432, 6379, 65_535] {
+        assert_eq!(egress.vet("8.8.8.8", port).await.unwrap()[0].port(), port);
+        assert!(egress.vet("169.254.169.254", port).await.is_err(), "{port}");
+        assert!(egress.vet("10.0.0.1", port).await.is_err(), "{port}");
+    }
 }
 
 #[tokio::test]
