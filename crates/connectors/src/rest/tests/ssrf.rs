@@ -1,5 +1,10 @@
 //! Attempts to lead a connector to where it may not go, against a listener that counts who comes.
 
+// The addresses that the guarded way out itself is tried with.
+#[path = "../../../../egress/src/tests/addresses.rs"]
+mod addresses;
+mod tokens;
+
 use std::{
     collections::VecDeque,
     io,
@@ -14,6 +19,7 @@ use async_trait::async_trait;
 use egress::{Egress, PrivateNetworks, Resolver, Rules};
 use serde_json::json;
 
+use self::addresses::{LOOPBACK, NEVER, PRIVATE, PUBLIC};
 use super::world::{Stub, blueprint, deps_over, named, run, tool, word};
 use crate::{Blueprint, BuildError, build};
 
@@ -53,8 +59,12 @@ fn standing(host: &str, port: u16) -> Blueprint {
 }
 
 async fn accepted(host: &str, port: u16) -> Blueprint {
+    pinned(standing(host, port)).await
+}
+
+/// The same with its tools accepted.
+async fn pinned(before: Blueprint) -> Blueprint {
     let (egress, _) = scripted(PrivateNetworks::Allowed, &[&["127.0.0.1"]]);
-    let before = standing(host, port);
     let tools = build(&before, &deps_over(egress)).await.unwrap().tool_schemas();
     Blueprint { tools, ..before }
 }
@@ -85,30 +95,9 @@ async fn a_name_that_changes_its_mind_is_judged_at_every_call() {
 async fn no_name_leads_to_an_address_that_may_not_be_reached() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let blueprint = accepted("api.example.com", stub.at.port()).await;
-    for address in [
-        "0.0.0.0",
-        "169.254.169.254",
-        "100.100.100.200",
-        "168.63.129.16",
-        "192.0.0.192",
-        "198.18.0.1",
-        "224.0.0.1",
-        "255.255.255.255",
-        "::",
-        "::ffff:127.0.0.1",
-        "::7f00:1",
-        "64:ff9b::7f00:1",
-        "2001::1",
-        "2002:7f00:1::",
-        "2600::5efe:7f00:1",
-        "fd00:ec2::254",
-        "fe80::1",
-        "fec0::1",
-        "5f00::1",
-        "3fff::1",
-    ] {
+    for address in NEVER {
         // Even where private networks may be reached.
-        for answer in [&[address][..], &["127.0.0.1", address]] {
+        for answer in [&[*address][..], &["127.0.0.1", address]] {
             let (egress, _) = scripted(PrivateNetworks::Allowed, &[answer]);
             let connector = build(&blueprint, &deps_over(egress)).await.unwrap();
             let outcome = run(&*named(&*connector, "pets.tool"), json!({})).await;
@@ -123,15 +112,63 @@ async fn outside_development_neither_this_machine_nor_a_private_network_is_reach
     let stub = Stub::saying("200 OK", b"{}").await;
     let port = stub.at.port();
     let blueprint = accepted("api.example.com", port).await;
-    for address in
-        ["127.0.0.1", "::1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd12::1"]
-    {
-        let (egress, _) = scripted(PrivateNetworks::Refused, &[&[address]]);
-        let connector = build(&blueprint, &deps_over(egress)).await.unwrap();
-        let outcome = run(&*named(&*connector, "pets.tool"), json!({})).await;
-        assert_eq!(word(&outcome), "failed egress_refused", "{address}");
+    let mut secure = standing("api.example.com", port);
+    secure.config["base_url"] = json!(format!("https://api.example.com:{port}"));
+    // Under TLS it is the address that is refused, and without TLS already that.
+    for blueprint in [blueprint, pinned(secure).await] {
+        for address in PRIVATE.iter().chain(LOOPBACK).chain(NEVER) {
+            let (egress, _) = scripted(PrivateNetworks::Refused, &[&[address]]);
+            let connector = build(&blueprint, &deps_over(egress)).await.unwrap();
+            let outcome = run(&*named(&*connector, "pets.tool"), json!({})).await;
+            assert_eq!(word(&outcome), "failed egress_refused", "{address}");
+        }
     }
     assert!(stub.seen().is_empty());
+}
+
+/// The address as a part of a URL.
+fn bracketed(address: &str) -> String {
+    if address.contains(':') { format!("[{address}]") } else { address.to_owned() }
+}
+
+/// Why a connector with this base is not built; nothing where it is.
+async fn refused(base_url: String, private: PrivateNetworks) -> Option<String> {
+    let mut blueprint = standing("127.0.0.1", 80);
+    blueprint.config["base_url"] = json!(base_url);
+    match build(&blueprint, &deps_over(scripted(private, &[]).0)).await {
+        Ok(_) => None,
+        Err(BuildError::Connect(fault)) => Some(fault.code.as_str().to_owned()),
+        Err(other) => panic!("{base_url}: {other}"),
+    }
+}
+
+#[tokio::test]
+async fn no_address_that_may_not_be_reached_is_a_base() {
+    let stub = Stub::saying("200 OK", b"{}").await;
+    let at = |scheme: &str, address: &str| {
+        format!("{scheme}://{}:{}", bracketed(address), stub.at.port())
+    };
+    for address in NEVER {
+        let found = refused(at("http", address), PrivateNetworks::Allowed).await;
+        assert_eq!(found.as_deref(), Some("egress_refused"), "{address}");
+    }
+    for address in NEVER.iter().chain(PRIVATE).chain(LOOPBACK) {
+        let found = refused(at("https", address), PrivateNetworks::Refused).await;
+        assert_eq!(found.as_deref(), Some("egress_refused"), "{address}");
+    }
+    assert!(stub.seen().is_empty());
+}
+
+#[tokio::test]
+async fn an_allowed_address_is_one_at_every_port_but_without_tls_at_none() {
+    for address in PUBLIC {
+        for port in [1, 22, 25, 80, 443, 5432, 8443, 65_535] {
+            let at = |scheme: &str| format!("{scheme}://{}:{port}", bracketed(address));
+            assert_eq!(refused(at("https"), PrivateNetworks::Refused).await, None, "{port}");
+            let plain = refused(at("http"), PrivateNetworks::Refused).await;
+            assert_eq!(plain.as_deref(), Some("egress_refused"), "{port}");
+        }
+    }
 }
 
 #[tokio::test]
