@@ -34,7 +34,7 @@ use model::{
     ReadBackGap, SideEffect, ToolName,
 };
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tool::{Claim, Definition, Reading, Run, Settled, Tool};
 use upstream::{Address, Answer, Client, Limits, Reuse, Sent, Trust, UpstreamError};
 
@@ -229,15 +229,19 @@ impl Api {
     }
 }
 
-/// Whether the address may be reached. A name that has no address now may have one later.
+/// The longest wait for the addresses of a name before anything is sent there.
+const LOOK_UP: Duration = Duration::from_secs(5);
+
+/// Whether the address may be reached. A name that has no address now, or whose addresses do not come in
+/// time, may have one later: each call looks it up again, within the limit of a connection.
 async fn reach(base: &Address, deps: &Deps) -> Result<(), Fault> {
     let refused = |message: String| Fault::new(ExecutionErrorCode::EgressRefused, message);
     if !base.is_secure() && deps.egress.private_networks() == PrivateNetworks::Refused {
         let message = "an address that begins with `http://` is allowed only in development";
         return Err(refused(message.to_owned()));
     }
-    match deps.egress.vet(base.host(), base.port()).await {
-        Err(error) if error.is_refusal() => Err(refused(error.to_string())),
+    match timeout(LOOK_UP, deps.egress.vet(base.host(), base.port())).await {
+        Ok(Err(error)) if error.is_refusal() => Err(refused(error.to_string())),
         Ok(_) | Err(_) => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 // The addresses that the guarded way out itself is tried with.
 #[path = "../../../../egress/src/tests/addresses.rs"]
 mod addresses;
+mod names;
 mod tokens;
 
 use std::{

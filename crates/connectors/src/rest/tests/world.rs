@@ -118,7 +118,7 @@ async fn answer(mut stream: TcpStream, reply: Reply, seen: Arc<Mutex<Vec<String>
 }
 
 /// One request, its body by its length.
-async fn read_request(stream: &mut TcpStream) -> String {
+pub(super) async fn read_request(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let mut byte = [0];
     while !read.ends_with(b"\r\n\r\n") {
