@@ -1,5 +1,6 @@
 //! Connectors over an HTTP API: from a description to governed calls.
 
+mod proxies;
 mod read_back;
 
 use std::{

@@ -14,8 +14,9 @@ use tokio::{
 };
 
 use crate::{
-    eventually::eventually,
+    eventually::{eventually, until},
     house::{Browser, Caller, House, Request, name},
+    rest::{Pets, TOKEN},
 };
 
 /// Asks a person before each note.
@@ -62,6 +63,34 @@ async fn asked(mut client: TcpStream) -> Vec<u8> {
     // A client that hangs up in the middle of it has sent what it has sent.
     let _ = client.read_to_end(&mut sent).await;
     sent
+}
+
+/// A listener that nobody is to come to, and that hangs up on whoever does.
+pub(crate) struct Unvisited {
+    pub(crate) address: SocketAddr,
+    visitors: Arc<Mutex<Vec<SocketAddr>>>,
+}
+
+impl Unvisited {
+    pub(crate) async fn listen() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, visitors) = (listener.local_addr().unwrap(), Arc::default());
+        let noted: Arc<Mutex<Vec<SocketAddr>>> = Arc::clone(&visitors);
+        tokio::spawn(async move {
+            while let Ok((_, visitor)) = listener.accept().await {
+                noted.lock().unwrap().push(visitor);
+            }
+        });
+        Self { address, visitors }
+    }
+
+    /// How many came. The test itself comes last, so that nobody before it is left out.
+    pub(crate) async fn visits(self) -> usize {
+        let last = TcpStream::connect(self.address).await.unwrap().local_addr().unwrap();
+        let came = || self.visitors.lock().unwrap().clone();
+        until("the last visitor is noted", async || came().contains(&last)).await;
+        came().len() - 1
+    }
 }
 
 /// A connector of the house by its name, with its config.
@@ -136,6 +165,60 @@ async fn a_password_goes_to_no_other_place_than_the_one_it_was_set_for() {
     );
     refused.await.error(409, "connector_unreachable", Some("config"));
     caller.executed("lab.note", json!({ "mark": name() })).await;
+}
+
+/// A certificate that nobody needs to trust.
+const AUTHORITY: &str = include_str!("secrets/client.pem");
+
+#[tokio::test]
+async fn a_token_goes_to_no_other_api_than_the_one_it_was_set_for() {
+    let Some(house) = House::new("").await else { return };
+    house.activate("asks", ASKS).await;
+    let (pets, impostor) = (Pets::open().await, Unvisited::listen().await);
+    let (key, org_key) = (house.agent("steady").await.key, house.org_key().await);
+    let service = house.serve().await;
+    let (caller, org) = (service.caller(&key), service.caller(&org_key));
+    let new = json!({
+        "name": "zoo", "type": "rest", "config": pets.config(),
+        "credential": { "kind": "bearer", "fields": { "token": TOKEN } },
+    });
+    org.send(Request::post("/v1/connectors", &new)).await.is(201);
+    let (path, config) = connector(&org, "zoo").await;
+    let at = |url: String| json!({ "base_url": url });
+    let (home, there) = (pets.at, impostor.address);
+    let refusals = [
+        at(format!("http://{there}")),
+        at(format!("http://localhost:{}", home.port())),
+        at(format!("http://localhost:{}", there.port())),
+        at(format!("https://{home}")),
+        at(format!("https://{there}")),
+        json!({ "tls": { "ca_pem": AUTHORITY } }),
+    ];
+    let before = told(&org).await.len();
+    for parts in &refusals {
+        let mut moved = with(&config, parts);
+        moved["pin_tools"] = json!(true);
+        let refused = org.send(Request::post(&path, &moved)).await;
+        refused.error(400, "validation_failed", Some("credential"));
+    }
+    assert_eq!(org.read(&path).await["config"], config);
+    let deeds = told(&org).await;
+    assert_eq!(deeds.len(), before + refusals.len());
+    let newest = &deeds[..refusals.len()];
+    assert!(newest.iter().all(|it| it == "connector.change_refused"), "{newest:?}");
+
+    // Whatever reaches out afterwards reaches the API that was there before.
+    let checks = org.send(Request::raw(&format!("{path}/test"), "")).await.ok();
+    assert_eq!(checks["ok"], true, "{checks}");
+    org.send(Request::raw(&format!("{path}/tools/refresh"), "")).await.ok();
+    assert_eq!(standing(&org, &path).await, ["pinned"]);
+    let called = caller.executed("zoo.listPets", json!({ "limit": 1 })).await;
+    assert_eq!(called["status"], "executed", "{called}");
+    // All of a host is one receiver, so that another path needs no credential.
+    let path_only = with(&config, &at(format!("http://{home}/v2")));
+    org.send(Request::post(&path, &path_only)).await.ok();
+    assert_eq!(standing(&org, &path).await, ["changed"]);
+    assert_eq!(impostor.visits().await, 0);
 }
 
 /// The tools of a connector, by how they stand.
