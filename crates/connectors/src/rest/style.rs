@@ -114,8 +114,7 @@ impl Format {
     /// `form` with `explode` would be parameters of any name, so they are not served.
     pub(super) fn writes(self, kind: Kind) -> bool {
         match (self.style, kind) {
-            (Style::Json, _)
-            | (Style::Simple | Style::Comma, _)
+            (Style::Json | Style::Simple | Style::Comma, _)
             | (Style::Form, Kind::Scalar | Kind::List)
             | (Style::SpaceDelimited | Style::PipeDelimited, Kind::List | Kind::Object)
             | (Style::DeepObject, Kind::Object) => true,
