@@ -138,6 +138,15 @@ impl Description {
         self.left.get() == 0
     }
 
+    /// Whether a path or an operation is at another address than the API.
+    pub(super) fn is_elsewhere(&self, holder: &Value) -> bool {
+        fn first(holder: &Value) -> Option<&str> {
+            let url = holder.pointer("/servers/0/url")?.as_str()?;
+            Some(url.trim_start_matches("https:").trim_end_matches('/'))
+        }
+        first(holder).is_some_and(|own| own != first(&self.root).unwrap_or_default())
+    }
+
     /// The address that the description gives its API, where it gives one that is whole.
     pub(crate) fn server(&self) -> Option<&str> {
         let url = self.root.pointer("/servers/0/url")?.as_str()?;

@@ -30,9 +30,7 @@ pub(super) fn read(
     place: &Place,
     (item, operation): (&Value, &Value),
 ) -> Result<Operation, String> {
-    let own =
-        |it: &Value| it.get("servers").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    if own(item) || own(operation) {
+    if description.is_elsewhere(item) || description.is_elsewhere(operation) {
         return Err("it is served at an address of its own".to_owned());
     }
     let method = Method::deserialize(Value::from(place.method.to_uppercase()));
