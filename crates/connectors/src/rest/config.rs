@@ -272,6 +272,21 @@ fn headers(written: &BTreeMap<String, String>) -> Result<HeaderMap, Finding> {
 
 const KEPT: &str = "the connector sets this header itself; expected another header";
 
+/// Headers by which servers and proxies take another method or another path for that of a request.
+const OVERRIDES: [&str; 6] = [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-method",
+];
+
+/// Whether the header changes which operation is called, so that no argument may be in it.
+pub(super) fn is_override(name: &str) -> bool {
+    OVERRIDES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// The header of this name, unless the connector itself sets it.
 pub(super) fn free_header(name: &str) -> Option<HeaderName> {
     let name = HeaderName::try_from(name).ok()?;

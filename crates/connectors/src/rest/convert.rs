@@ -58,27 +58,28 @@ fn of_choices(
     description: &Description,
     choices: &[Choice<'_>],
 ) -> Result<(Vec<Operation>, Vec<LeftOut>), Finding> {
-    let (mut operations, mut left_out) = (Vec::new(), Vec::new());
-    let mut taken = BTreeSet::new();
-    for choice in choices {
+    let (mut named, mut tagged, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let is_named = |choice: &&Choice<'_>| matches!(choice, Choice::Operation(_));
+    let (operations, tags): (Vec<&Choice<'_>>, Vec<_>) = choices.iter().partition(is_named);
+    for choice in operations.into_iter().chain(tags) {
         let (Choice::Operation(wanted) | Choice::Tag(wanted)) = *choice;
         let bad = |reason: String| Finding::new(wanted, reason);
         let mut places = chosen(description, *choice).map_err(bad)?;
         places.retain(|place| taken.insert(place.key()));
-        let (served, left) = match choice {
-            Choice::Operation(_) => {
-                let named: Result<Vec<_>, _> =
-                    places.into_iter().map(|place| matched(read(description, place))).collect();
-                sorted(named.map_err(|left| bad(left.reason))?.into_iter().map(Ok))
+        if is_named(&choice) {
+            for place in places {
+                let operation = matched(read(description, place));
+                named.push(operation.map_err(|left| bad(left.reason))?);
             }
-            Choice::Tag(_) => sorted(of_places(description, places.into_iter()).map(matched)),
-        };
-        operations.extend(served);
-        left_out.extend(left);
+        } else {
+            tagged.extend(places);
+        }
     }
-    let mut named: BTreeMap<&str, &Operation> = BTreeMap::new();
+    let tagged = of_places(description, tagged.into_iter()).map(matched);
+    let (operations, left_out) = sorted(named.into_iter().map(Ok).chain(tagged));
+    let mut names: BTreeMap<&str, &Operation> = BTreeMap::new();
     for operation in &operations {
-        if let Some(other) = named.insert(operation.name(), operation) {
+        if let Some(other) = names.insert(operation.name(), operation) {
             let (one, other, name) = (other.key(), operation.key(), operation.name());
             let message =
                 format!("this is the name of `{one}` and of `{other}`: choose one of them");

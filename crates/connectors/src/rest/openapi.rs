@@ -63,7 +63,7 @@ impl Operation {
     }
 
     /// The operation, where a matcher can hold its arguments; else why it cannot. The matcher is not
-    /// kept: whoever serves the operation makes one.
+    /// kept: the tool of the operation makes one.
     pub(super) fn matched(self) -> Result<Self, String> {
         match ArgsSchema::compile(&self.called.args) {
             Ok(_) => Ok(self),
@@ -86,8 +86,7 @@ pub enum Choice<'a> {
     Tag(&'a str),
 }
 
-/// What a choice comes to: an operation that has to be served, and others that are left out where they
-/// cannot be.
+/// An operation that can be served, or why it is left out.
 pub(super) type Chosen = Result<Operation, LeftOut>;
 
 /// The operations of a description, each read when it is needed, or why it cannot be served. Whether
@@ -124,7 +123,7 @@ pub(super) fn of_places<'d>(
 ) -> impl Iterator<Item = Chosen> {
     let clashes = clashes(places.clone());
     places.map(move |place| match clashes.get(&place.key()) {
-        Some(clash) => Err(clash.clone()),
+        Some(reason) => Err(LeftOut { operation: place.key(), reason: reason.clone() }),
         None => read(description, place),
     })
 }

@@ -95,10 +95,16 @@ impl Operation {
             };
             match parameter.place {
                 Place::Query => {
+                    let others = self.parameters.iter().map(|other| other.name.as_str());
                     let pairs = parameter.format.pairs(&parameter.name, value);
+                    let pairs = pairs.and_then(|pairs| no_other(pairs, &parameter.name, others));
                     query.extend(pairs.map_err(|it| format!("/{}: expected {it}", parameter.arg))?);
                 }
-                Place::Header => headers.extend(line(parameter, value)?),
+                Place::Header => {
+                    if let Some((name, value)) = line(parameter, value)? {
+                        headers.insert(name, value);
+                    }
+                }
             }
         }
         if !query.is_empty() {
@@ -118,22 +124,33 @@ impl Operation {
 
     fn path(&self, args: &Value) -> Result<String, String> {
         let mut path = String::new();
+        // The segment that is being written, as it is before it is encoded, and its last argument.
+        let (mut plain, mut last) = (String::new(), None);
         for segment in &self.segments {
             match segment {
-                Segment::Text(text) => path.push_str(text),
+                Segment::Text(text) => {
+                    path.push_str(text);
+                    let (end, after) =
+                        text.split_once('/').map_or((&**text, None), |(end, after)| {
+                            (end, Some(after.rsplit('/').next().unwrap_or_default()))
+                        });
+                    plain.push_str(end);
+                    if let Some(after) = after {
+                        one_segment(&plain, last.take())?;
+                        after.clone_into(&mut plain);
+                    }
+                }
                 Segment::Argument(name) => {
                     let value = args.get(name).unwrap_or(&Value::Null);
-                    let text = scalar(value).filter(|text| is_one_segment(text));
-                    let text = text.ok_or_else(|| {
-                        format!(
-                            "/{name}: expected a text or a number that is one segment of a path: not \
-                             empty, not `.` or `..`, and without `/` and `\\`, encoded or not"
-                        )
-                    })?;
+                    let text = scalar(value).unwrap_or_default();
+                    one_segment(&text, Some(name))?;
+                    plain.push_str(&text);
+                    last = Some(name);
                     encode(&text, &mut path);
                 }
             }
         }
+        one_segment(&plain, last)?;
         Ok(path)
     }
 
@@ -171,15 +188,46 @@ fn form(body: &Body, value: &Value) -> Result<String, String> {
     };
     let mut pairs = Vec::new();
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-        match body.encoding.get(name) {
-            None => pairs.extend(pairs_by_kind(name, value)),
-            Some(format) => {
-                let written = format.pairs(name, value);
-                pairs.extend(written.map_err(|it| format!("{}: expected {it}", at(name)))?);
-            }
-        }
+        let written = match body.encoding.get(name) {
+            None => pairs_by_kind(name, value),
+            Some(format) => format
+                .pairs(name, value)
+                .and_then(|written| no_other(written, name, members.keys().map(String::as_str))),
+        };
+        pairs.extend(written.map_err(|it| format!("{}: expected {it}", at(name)))?);
     }
     Ok(pairs.join("&"))
+}
+
+/// The pairs, none of which has the name of another parameter or member: `filter[role]` of the object
+/// `filter` would be read as the parameter of that name, which has a schema of its own.
+fn no_other<'a>(
+    pairs: Vec<String>,
+    name: &str,
+    others: impl Iterator<Item = &'a str>,
+) -> Result<Vec<String>, String> {
+    for other in others.filter(|other| *other != name) {
+        let mut start = String::new();
+        encode(other, &mut start);
+        start.push('=');
+        if pairs.iter().any(|pair| pair.starts_with(&start)) {
+            return Err(format!(
+                "no member that is written as `{other}`, which is another argument"
+            ));
+        }
+    }
+    Ok(pairs)
+}
+
+/// Checks a text of an argument, or a segment with an argument in it.
+fn one_segment(text: &str, argument: Option<&String>) -> Result<(), String> {
+    match argument {
+        Some(name) if !is_one_segment(text) => Err(format!(
+            "/{name}: expected a text or a number that is one segment of a path: not empty, not `.` or \
+             `..`, and without `/` and `\\`, encoded or not"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a server sees one segment in the text, however often it decodes a path before it resolves
@@ -204,10 +252,11 @@ fn is_one_segment(text: &str) -> bool {
 /// A header; none where its list is empty.
 fn line(parameter: &Parameter, value: &Value) -> Result<Option<(HeaderName, HeaderValue)>, String> {
     let wrong = |expected: &str| format!("/{}: expected {expected}", parameter.arg);
-    let visible = || wrong("a text of visible ASCII characters");
+    let visible = || wrong("a text of visible ASCII characters without blanks at its ends");
     let text = parameter.format.line(value).map_err(|expected| wrong(&expected))?;
     let Some(text) = text else { return Ok(None) };
-    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    // HTTP removes blanks at the ends of a value (RFC 9110, 5.5).
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || text.trim() != text {
         return Err(visible());
     }
     let value = HeaderValue::try_from(text).map_err(|_| visible())?;

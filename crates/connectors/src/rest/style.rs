@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::{entry::Place, percent::encode};
 
+/// The most items of a list that is not JSON.
+const MOST_ITEMS: usize = 4_096;
+
 /// The styles of OpenAPI that are served, and JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,7 +84,8 @@ impl Format {
             (style, _) => style,
         };
         let default = matches!(style, Style::Form | Style::DeepObject);
-        Self { style, explode: self.explode.filter(|explode| *explode != default) }
+        let explode = self.explode.filter(|explode| *explode != default && style != Style::Json);
+        Self { style, explode }
     }
 
     fn explodes(self) -> bool {
@@ -127,13 +131,14 @@ impl Format {
     /// What a message says was expected.
     fn expected(self) -> String {
         let kinds = Kind::ALL.into_iter().filter(|kind| self.writes(*kind)).map(Kind::name);
-        format!("{} of texts and numbers", kinds.collect::<Vec<_>>().join(" or "))
+        format!("{} of texts, numbers and booleans", kinds.collect::<Vec<_>>().join(" or "))
     }
 
     /// The pairs of a query or a form for this value, percent-encoded; on failure, what was expected.
     pub(super) fn pairs(self, name: &str, value: &Value) -> Result<Vec<String>, String> {
         let format = self.canonical(Place::Query);
         let texts = |items: &[Value]| {
+            bounded(items)?;
             items.iter().map(scalar).collect::<Option<Vec<_>>>().ok_or_else(|| format.expected())
         };
         match (format.style, value) {
@@ -145,6 +150,10 @@ impl Format {
                 format.joined(name, &texts(items)?)
             }
             (Style::DeepObject, Value::Object(members)) => {
+                // Servers read `name[a][b]` and `name[]` as something else than a member.
+                if members.keys().any(|name| name.is_empty() || name.contains(['[', ']'])) {
+                    return Err("members with a name, and without `[` and `]` in it".to_owned());
+                }
                 let member = |(member, value): (&String, &Value)| {
                     Some(pair(&format!("{name}[{member}]"), &scalar(value)?))
                 };
@@ -164,8 +173,8 @@ impl Format {
 
     /// One pair of several texts; nothing where there are none (RFC 6570, 2.3).
     fn joined(self, name: &str, texts: &[String]) -> Result<Vec<String>, String> {
-        // A comma inside of a text is encoded and the one between two is not. The other two delimiters
-        // are encoded in both places, so a text that has one would be read as two.
+        // A comma inside of a text is encoded and the one between two is not (RFC 6570, 3.2.8). The other
+        // two delimiters are encoded in both places, so a text that has one would be read as two.
         let (delimiter, forbidden) = match self.style {
             Style::SpaceDelimited => ("%20", Some(' ')),
             Style::PipeDelimited => ("%7C", Some('|')),
@@ -205,8 +214,12 @@ impl Format {
             (_, one) => return scalar(one).map(Some).ok_or_else(|| self.expected()),
         };
         let texts: Vec<String> = texts.ok_or_else(|| self.expected())?;
-        if texts.iter().any(|text| text.contains(',')) {
-            return Err("texts without a comma, which separates them".to_owned());
+        if texts.iter().any(|text| text.contains(',') || text.trim() != text || text.is_empty()) {
+            return Err(
+                "texts without a comma, which separates them, and without blanks at their \
+                        ends, which are not sent"
+                    .to_owned(),
+            );
         }
         Ok((!texts.is_empty()).then(|| texts.join(",")))
     }
@@ -214,12 +227,26 @@ impl Format {
 
 /// The pairs of a form for a member of which its encoding says nothing: a list repeats the name, and an
 /// object is JSON (OpenAPI 3.1.1, 4.8.15.1, `contentType`).
-pub(super) fn pairs_by_kind(name: &str, value: &Value) -> Vec<String> {
+pub(super) fn pairs_by_kind(name: &str, value: &Value) -> Result<Vec<String>, String> {
     let text = |value: &Value| scalar(value).unwrap_or_else(|| value.to_string());
     match value {
-        Value::Array(items) => items.iter().map(|item| pair(name, &text(item))).collect(),
-        one => vec![pair(name, &text(one))],
+        Value::Array(items) if items.iter().any(Value::is_null) => {
+            Err("a list without `null`, which a form cannot have".to_owned())
+        }
+        Value::Array(items) => {
+            bounded(items)?;
+            Ok(items.iter().map(|item| pair(name, &text(item))).collect())
+        }
+        one => Ok(vec![pair(name, &text(one))]),
     }
+}
+
+/// Each item may repeat the name, so that a list in a request is shorter than one of a call may be.
+fn bounded(items: &[Value]) -> Result<(), String> {
+    if items.len() > MOST_ITEMS {
+        return Err(format!("at most {MOST_ITEMS} items"));
+    }
+    Ok(())
 }
 
 /// The names and values of an object, one behind the other.

@@ -79,10 +79,7 @@ impl<'a> Origin<'a> {
                 let found = openapi::operations(description);
                 Ok(Box::new(found.map(|operation| operation.map(described))))
             }
-            Self::Described(description, Some(operations)) => {
-                let chosen = chosen(description, operations)?;
-                Ok(Box::new(chosen.into_iter()))
-            }
+            Self::Described(description, Some(operations)) => chosen(description, operations),
         }
     }
 }
@@ -120,35 +117,36 @@ fn by_hand(at: usize, tool: &Value) -> Result<Candidate, Finding> {
     Ok(Candidate { at, called, said, without: Vec::new(), parts: 0, must_fit: true })
 }
 
-/// The operations that the config chooses, with what it says of each.
-fn chosen(
-    description: &Description,
+/// The operations that the config chooses, with what it says of each. Those of a tag are read when they
+/// are needed.
+fn chosen<'a>(
+    description: &'a Description,
     operations: &[Value],
-) -> Result<Vec<Result<Candidate, LeftOut>>, Vec<Finding>> {
-    let (mut candidates, mut findings) = (Vec::new(), Vec::new());
+) -> Result<Candidates<'a>, Vec<Finding>> {
+    let mut candidates: Vec<Candidates<'a>> = Vec::new();
+    let mut findings = Vec::new();
     // An operation that is named has what is said of it, whatever tags it has.
     let named = operations.iter().filter_map(|choice| choice.get("operation")?.as_str());
     let named = named.filter_map(|wanted| description.place(wanted).ok());
     let mut taken: BTreeSet<String> = named.map(Place::key).collect();
+    let mut tagged = Vec::new();
     for (at, choice) in operations.iter().enumerate() {
         let at = format!("/operations/{at}");
-        if let Some(tag) = choice.get("tag").and_then(Value::as_str) {
-            match openapi::chosen(description, Choice::Tag(tag)) {
-                Ok(mut places) => {
-                    places.retain(|place| taken.insert(place.key()));
-                    let operations = openapi::of_places(description, places.into_iter());
-                    candidates.extend(operations.map(|operation| operation.map(described)));
-                }
-                Err(reason) => findings.push(Finding::new(format!("{at}/tag"), reason)),
+        let Some(tag) = choice.get("tag").and_then(Value::as_str) else {
+            match named_by(description, choice, &at) {
+                Ok(candidate) => candidates.push(Box::new(std::iter::once(Ok(candidate)))),
+                Err(finding) => findings.push(finding),
             }
             continue;
-        }
-        match named_by(description, choice, &at) {
-            Ok(candidate) => candidates.push(Ok(candidate)),
-            Err(finding) => findings.push(finding),
+        };
+        match openapi::chosen(description, Choice::Tag(tag)) {
+            Ok(places) => tagged.extend(places.into_iter().filter(|it| taken.insert(it.key()))),
+            Err(reason) => findings.push(Finding::new(format!("{at}/tag"), reason)),
         }
     }
-    if findings.is_empty() { Ok(candidates) } else { Err(findings) }
+    let tagged = openapi::of_places(description, tagged.into_iter());
+    candidates.push(Box::new(tagged.map(|operation| operation.map(described))));
+    if findings.is_empty() { Ok(Box::new(candidates.into_iter().flatten())) } else { Err(findings) }
 }
 
 /// The one operation that a choice names.

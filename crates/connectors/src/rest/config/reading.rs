@@ -9,10 +9,10 @@ use upstream::Address;
 
 use super::{
     super::{
-        entry::{Entry, MediaType, Parameter, Place, ReadBack, Source},
+        entry::{Content, Entry, MediaType, Parameter, Place, ReadBack, Source},
         request::{Operation, path_arguments},
     },
-    Declared, KEPT, free_header,
+    Declared, KEPT, free_header, is_override,
 };
 use crate::{ArgsSchema, Finding};
 
@@ -115,6 +115,21 @@ impl Reading {
         if free_header(name).is_none() {
             self.say("parameters", format!("`{name}`: {KEPT}"));
         }
+        if is_override(name) {
+            self.say(
+                "parameters",
+                format!("`{name}`: this header changes which operation is called"),
+            );
+        }
+        let is_same = |other: &Parameter| {
+            other.place == Place::Header && other.name.eq_ignore_ascii_case(name)
+        };
+        if entry.parameters.iter().filter(|other| is_same(other)).count() > 1 {
+            self.say("parameters", format!("`{name}`: two arguments are sent as this header"));
+        }
+        if entry.idempotency_header.as_ref().is_some_and(|fixed| fixed.eq_ignore_ascii_case(name)) {
+            self.say("parameters", format!("`{name}`: this is the `idempotency_header`"));
+        }
         if entry.headers.keys().any(|fixed| fixed.eq_ignore_ascii_case(name)) {
             self.say("parameters", format!("`{name}`: the connector's `headers` set this header"));
         }
@@ -128,7 +143,13 @@ impl Reading {
         if body.media_type != MediaType::Form && !body.encoding.is_empty() {
             self.say("body/encoding", "only a form has encodings");
         }
+        if body.media_type == MediaType::JsonPatch && matches!(body.content, Content::Members(_)) {
+            self.say("body", "a JSON patch is a list: expected `arg`");
+        }
         for (name, format) in &body.encoding {
+            if matches!(&body.content, Content::Members(names) if !names.contains(name)) {
+                self.say("body/encoding", format!("`{name}` is not among the `members`"));
+            }
             if let Some(problem) = format.problem(Place::Query) {
                 self.say("body/encoding", format!("`{name}`: {problem} is not defined"));
             }

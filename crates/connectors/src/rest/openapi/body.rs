@@ -31,6 +31,11 @@ const SPREAD: [&str; 9] = [
     "externalDocs",
 ];
 
+/// The longest name of a member that is an argument, in bytes, as in a tool list.
+const MAX_NAME: usize = 200;
+/// The most members of a form that have an encoding, as in a tool list.
+const MOST_ENCODINGS: usize = 200;
+
 /// How the members of a form are written, and those that no call can send, each with its reason.
 type Encoded = (BTreeMap<String, Format>, BTreeMap<String, String>);
 
@@ -66,7 +71,7 @@ pub(super) fn gather(
         MediaType::Form => encoded(gathering, schema, media),
         MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => Encoded::default(),
     };
-    let content = if is_spread(gathering, schema) {
+    let content = if media_type != MediaType::JsonPatch && is_spread(gathering, schema) {
         let content = members(gathering, schema, (is_required, unsent))?;
         let Some(content) = content else { return Ok(None) };
         content
@@ -79,30 +84,35 @@ pub(super) fn gather(
 }
 
 /// The media type that calls send, of those that are offered: JSON before the others.
-fn served(content: &Map<String, Value>) -> Option<(MediaType, &Value)> {
-    let known = content.iter().filter_map(|(name, media)| Some((MediaType::of(name)?, media)));
-    known.min_by_key(|(media_type, _)| *media_type)
+pub(super) fn served(content: &Map<String, Value>) -> Option<(MediaType, &Value)> {
+    let known =
+        content.iter().filter_map(|(name, media)| Some((MediaType::of(name)?, name, media)));
+    // The most specific name counts where several are the same type.
+    let best = known.min_by_key(|(media_type, name, _)| (*media_type, name.contains('*')));
+    best.map(|(media_type, _, media)| (media_type, media))
 }
 
 /// Whether the schema is an object for which no member is declared or permitted by name.
 fn has_no_members(schema: &Value) -> bool {
-    let is_empty = |key: &str| schema.get(key).and_then(Value::as_object).map(Map::is_empty);
-    let is_open = matches!(schema.get("additionalProperties"), Some(it) if *it != json!(false));
-    is_empty("properties") == Some(true)
-        && !is_open
-        && ["allOf", "anyOf", "oneOf"].iter().all(|word| schema.get(word).is_none())
+    let is_empty = schema.get("properties").and_then(Value::as_object).is_some_and(Map::is_empty);
+    is_empty && is_plain(schema)
+}
+
+/// Whether a schema says of an object which members it has, and nothing more.
+fn is_plain(schema: &Value) -> bool {
+    let Some(members) = schema.as_object() else { return false };
+    let is_known = members.keys().all(|key| SPREAD.contains(&&**key) || key.starts_with("x-"));
+    let is_open = matches!(members.get("additionalProperties"), Some(it) if *it != json!(false));
+    is_known && !is_open && members.get("type") == Some(&json!("object"))
 }
 
 /// Whether a body is an object and nothing more, and none of its members has the name of a parameter.
 fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
-    let Some(members) = schema.as_object() else { return false };
-    let is_plain = members.keys().all(|key| SPREAD.contains(&&**key) || key.starts_with("x-"));
-    let is_open = matches!(members.get("additionalProperties"), Some(it) if *it != json!(false));
-    let properties = members.get("properties").and_then(Value::as_object);
+    let properties = schema.get("properties").and_then(Value::as_object);
     let Some(properties) = properties.filter(|it| !it.is_empty()) else { return false };
-    let is_object = members.get("type") == Some(&json!("object"));
-    let is_free = properties.keys().all(|name| !gathering.properties.contains_key(name));
-    is_plain && !is_open && is_object && is_free
+    let is_free =
+        |name: &String| name.len() <= MAX_NAME && !gathering.properties.contains_key(name);
+    is_plain(schema) && properties.keys().all(is_free)
 }
 
 /// Spreads the members of the body over the arguments; `None` where a call without a body is one and
@@ -117,14 +127,13 @@ fn members(
     // A member that only responses have is `false`.
     let kept = kept.into_iter().flatten().filter(|(_, member)| **member != Value::Bool(false));
     let required = converted.get("required").and_then(Value::as_array);
-    let required: Vec<&str> =
-        required.into_iter().flatten().filter_map(Value::as_str).filter(|_| is_required).collect();
+    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let mut names = Vec::new();
     for (name, member) in kept {
         let is_needed = required.contains(&name.as_str());
         match unsent.get(name) {
             None => {
-                gathering.add(name.clone(), member.clone(), is_needed);
+                gathering.add(name.clone(), member.clone(), is_needed && is_required);
                 names.push(name.clone());
             }
             Some(reason) if is_needed => {
@@ -132,6 +141,14 @@ fn members(
             }
             Some(reason) => gathering.leave_out(&format!("`{name}` of its body"), reason.clone()),
         }
+    }
+    if !is_required && !required.is_empty() {
+        // The body may be left out; one that is sent has every member that it needs.
+        let needed = |name: &String| {
+            let others: Vec<_> = required.iter().filter(|other| *other != name).collect();
+            (name.clone(), json!(others))
+        };
+        gathering.dependent.extend(names.iter().map(needed));
     }
     if names.is_empty() && is_required {
         return Err("its body has no member that a call can send".to_owned());
@@ -159,8 +176,12 @@ fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Encoded 
     let description = gathering.description;
     let any = Value::Bool(true);
     let (mut formats, mut unsent) = Encoded::default();
-    for (name, encoding) in media.get("encoding").and_then(Value::as_object).into_iter().flatten() {
-        let member = schema.get("properties").and_then(|it| it.get(name)).unwrap_or(&any);
+    let encodings = media.get("encoding").and_then(Value::as_object).into_iter().flatten();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    // Of a form whose members the schema does not list, those with an encoding are known.
+    let is_member = |name: &str| properties.is_none_or(|it| it.contains_key(name));
+    for (name, encoding) in encodings.filter(|(name, _)| is_member(name)).take(MOST_ENCODINGS) {
+        let member = properties.and_then(|it| it.get(name)).unwrap_or(&any);
         let kinds = Kinds::of(description, member);
         let declared = written(encoding);
         let fitting = declared.and_then(|format| {
@@ -185,12 +206,14 @@ fn written(encoding: &Value) -> Result<Option<Format>, String> {
     if word("allowReserved") == Some(&Value::Bool(true)) {
         return Err("`allowReserved`, with which a value could add other members".to_owned());
     }
-    if word("style").is_some() || word("explode").is_some() {
+    if ["style", "explode", "allowReserved"].iter().any(|key| word(key).is_some()) {
         let style = word("style").and_then(Value::as_str).unwrap_or("form");
         return format(style, word("explode").and_then(Value::as_bool)).map(Some);
     }
-    match word("contentType").and_then(Value::as_str) {
+    let kind = word("contentType").and_then(Value::as_str);
+    match kind.map(|kind| kind.split(';').next().unwrap_or_default().trim()) {
         None | Some("text/plain") => Ok(None),
+        Some(kind) if kind.contains('*') => Ok(None),
         Some(kind) if MediaType::of(kind) == Some(MediaType::Json) => {
             Ok(Some(Format { style: Style::Json, explode: None }))
         }

@@ -14,6 +14,11 @@ use crate::{Finding, rest::percent};
 const MAX_DEPTH: usize = 100;
 /// The most values of a description written as YAML.
 const MAX_NODES: usize = 2_000_000;
+/// The longest `operationId`, in bytes; an operation with a longer one is known by method and path.
+const MAX_ID: usize = 1_000;
+/// The longest tag by which operations are chosen, in bytes, and how many of an operation are read.
+const MAX_TAG: usize = 200;
+const MOST_TAGS: usize = 20;
 /// The longest chain of references to one thing.
 const LONGEST_CHAIN: usize = 16;
 
@@ -59,7 +64,7 @@ pub(crate) struct Place {
     /// The `operationId`.
     pub(super) id: Option<String>,
     tags: Vec<String>,
-    is_served: bool,
+    pub(super) is_served: bool,
 }
 
 impl Place {
@@ -167,23 +172,17 @@ impl Description {
                     continue;
                 }
             };
-            let found = METHODS.iter().filter_map(|(method, is_served)| {
-                let operation = item.get(method)?;
-                let id = operation.get("operationId").and_then(Value::as_str);
-                let tags = operation.get("tags").and_then(Value::as_array).into_iter().flatten();
-                Some(Place {
-                    method,
-                    path: path.clone(),
-                    id: id.filter(|id| !id.is_empty()).map(str::to_owned),
-                    tags: tags.filter_map(Value::as_str).map(str::to_owned).collect(),
-                    is_served: *is_served,
-                })
-            });
-            places.extend(found);
-        }
-        if places.len() > MOST_OPERATIONS {
-            let message = format!("expected at most {MOST_OPERATIONS} operations");
-            return Err(Finding::new("/openapi/paths", message));
+            for (method, is_served) in METHODS {
+                let Some(operation) = item.get(method) else { continue };
+                // One item may be at many paths, so that each copy of it counts.
+                if places.len() >= MOST_OPERATIONS {
+                    let message = format!("expected at most {MOST_OPERATIONS} operations");
+                    return Err(Finding::new("/openapi/paths", message));
+                }
+                let path = path.clone();
+                let (id, tags) = (id(operation), tags(operation));
+                places.push(Place { method, path, id, tags, is_served });
+            }
         }
         Ok((places, unread))
     }
@@ -259,6 +258,17 @@ impl Description {
         let found = self.root.pointer(&percent::decoded(pointer));
         found.ok_or_else(|| "a reference leads to nothing".to_owned())
     }
+}
+
+fn id(operation: &Value) -> Option<String> {
+    let id = operation.get("operationId")?.as_str()?;
+    (!id.is_empty() && id.len() <= MAX_ID).then(|| id.to_owned())
+}
+
+fn tags(operation: &Value) -> Vec<String> {
+    let tags = operation.get("tags").and_then(Value::as_array).into_iter().flatten();
+    let tags = tags.filter_map(Value::as_str).filter(|tag| tag.len() <= MAX_TAG);
+    tags.take(MOST_TAGS).map(str::to_owned).collect()
 }
 
 fn parse(text: &str) -> Result<Value, String> {

@@ -62,6 +62,8 @@ impl Kinds {
         match name {
             "array" => Self { list: true, ..Self::NONE },
             "object" => Self { object: true, ..Self::NONE },
+            // A call does not send `null`.
+            "null" => Self::NONE,
             _ => Self { scalar: true, ..Self::NONE },
         }
     }
@@ -71,9 +73,8 @@ impl Kinds {
         match value {
             Value::Array(_) => Self::named("array"),
             Value::Object(_) => Self::named("object"),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                Self::named("scalar")
-            }
+            Value::Null => Self::NONE,
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::named("scalar"),
         }
     }
 
@@ -90,14 +91,13 @@ fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Kin
     let within = |schema: &Value| outline(description, schema, left);
     let mut kinds = match schema.get("type") {
         Some(Value::String(name)) => Kinds::named(name),
-        // `null` is not sent, so it is no kind of its own.
         Some(Value::Array(names)) => {
-            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            Kinds::union(names.map(Kinds::named))
+            Kinds::union(names.iter().filter_map(Value::as_str).map(Kinds::named))
         }
         _ => Kinds::ALL,
     };
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+    let values = schema.get("enum").and_then(Value::as_array);
+    if let Some(values) = values.filter(|values| values.len() <= MOST_PARTS) {
         kinds = kinds.and(Kinds::union(values.iter().map(Kinds::of_value)));
     }
     if let Some(value) = schema.get("const") {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crypto::sha256;
 
-use super::{LeftOut, document::Place};
+use super::document::Place;
 
 /// The longest name below the connector's.
 const MAX_NAME: usize = 64;
-/// How many digits of a hash stand for the rest of a longer one.
+/// The digits of the hash at the end of a name that was cut.
 const DIGITS: usize = 8;
 
 /// The name of the tool for an operation that is called this: each run of characters that no name has
@@ -35,23 +35,25 @@ pub(super) fn tool_name(called: &str) -> String {
     start.chain(std::iter::once('_')).chain(digits).collect()
 }
 
-/// The operations of these whose tools would share a name, each with its reason.
-pub(super) fn clashes<'a>(places: impl Iterator<Item = &'a Place>) -> BTreeMap<String, LeftOut> {
+/// Why none of these operations becomes a tool: their tools would share a name. By method and path.
+pub(super) fn clashes<'a>(places: impl Iterator<Item = &'a Place>) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, Vec<&Place>> = BTreeMap::new();
-    for place in places {
+    for place in places.filter(|place| place.is_served) {
         named.entry(place.tool_name()).or_default().push(place);
     }
     let mut clashes = BTreeMap::new();
-    for (name, places) in named.iter().filter(|(_, places)| places.len() > 1) {
-        for place in places {
-            let others = places.iter().filter(|other| other.key() != place.key());
-            let others: Vec<_> = others.map(|other| format!("`{}`", other.called())).collect();
+    for (name, places) in named {
+        let [first, second, rest @ ..] = places.as_slice() else { continue };
+        let more =
+            if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        for place in &places {
+            let other = if place.key() == first.key() { second } else { first };
             let reason = format!(
-                "its name `{name}` is also the name of {}: expected a `name` for it among the chosen \
-                 operations",
-                others.join(" and ")
+                "its name `{name}` is also the name of `{}`{more}: choose one of them, or give it a \
+                 `name` in `operations`",
+                other.called(),
             );
-            clashes.insert(place.key(), LeftOut { operation: place.key(), reason });
+            clashes.insert(place.key(), reason);
         }
     }
     clashes

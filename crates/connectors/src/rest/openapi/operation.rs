@@ -79,6 +79,8 @@ pub(super) struct Gathering<'a> {
     key: String,
     pub(super) properties: Map<String, Value>,
     pub(super) required: BTreeSet<String>,
+    /// For each argument of an optional body, the others that a body needs.
+    pub(super) dependent: Map<String, Value>,
     pub(super) parameters: Vec<Parameter>,
     without: Vec<LeftOut>,
 }
@@ -95,6 +97,7 @@ fn arguments(
         key: place.key(),
         properties: Map::new(),
         required: BTreeSet::new(),
+        dependent: Map::new(),
         parameters: Vec::new(),
         without: Vec::new(),
     };
@@ -116,6 +119,9 @@ fn arguments(
     if let Some(members) = schema.as_object_mut() {
         if !gathering.required.is_empty() {
             members.insert("required".to_owned(), json!(gathering.required));
+        }
+        if !gathering.dependent.is_empty() {
+            members.insert("dependentRequired".to_owned(), Value::Object(gathering.dependent));
         }
         if !definitions.is_empty() {
             members.insert("$defs".to_owned(), Value::Object(definitions));

@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{document::Description, kinds::Kinds, operation::Gathering};
+use super::{body::served, document::Description, kinds::Kinds, operation::Gathering};
 use crate::rest::{
-    config::free_header,
+    config::{free_header, is_override},
     entry::{MediaType, Parameter, Place},
     style::{Format, Kind, Style},
 };
 
 /// The most parameters of one operation.
 const MOST_PARAMETERS: usize = 500;
+/// The longest name of a parameter, in bytes, as in a tool list.
+const MAX_NAME: usize = 200;
 /// How much of the text about a parameter is kept.
 const MAX_TEXT: usize = 500;
 /// The headers of which a description may say nothing (OpenAPI 3.1.1, 4.8.12, `name`).
 const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
 /// The places of parameters, those whose names are fixed first.
-const PLACES: [&str; 4] = ["path", "query", "header", "cookie"];
+const PLACES: [&str; 3] = ["path", "query", "header"];
 
 /// A parameter with its place and name.
 type Listed<'a> = ((String, String), &'a Value);
@@ -35,17 +37,19 @@ pub(super) fn gather(
         place != "header" || !IGNORED.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
     });
     let arguments = arguments(&listed)?;
-    for kind in PLACES {
-        for (key, parameter) in listed.iter().filter(|((place, _), _)| place == kind) {
-            let argument = arguments.get(key).cloned().unwrap_or_default();
-            let is_required = parameter.get("required") == Some(&Value::Bool(true));
-            match placed(gathering, key, (argument.clone(), parameter)) {
-                Ok(schema) => gathering.add(argument, schema, is_required || kind == "path"),
-                Err(reason) if is_required || kind == "path" => {
-                    return Err(format!("its parameter `{}`: {reason}", key.1));
-                }
-                Err(reason) => gathering.leave_out(&format!("parameter `{}`", key.1), reason),
+    let rank = |((place, _), _): &Listed<'_>| PLACES.iter().position(|known| known == place);
+    // What is in none of the places comes first.
+    listed.sort_by_key(rank);
+    for (key, parameter) in &listed {
+        let argument = arguments.get(key).cloned().unwrap_or_default();
+        let is_path = key.0 == "path";
+        let is_required = parameter.get("required") == Some(&Value::Bool(true)) || is_path;
+        match placed(gathering, key, (argument.clone(), parameter)) {
+            Ok(schema) => gathering.add(argument, schema, is_required),
+            Err(reason) if is_required => {
+                return Err(format!("its parameter `{}`: {reason}", key.1));
             }
+            Err(reason) => gathering.leave_out(&format!("parameter `{}`", key.1), reason),
         }
     }
     Ok(())
@@ -58,20 +62,31 @@ fn listed<'a>(
     operation: &'a Value,
 ) -> Result<Vec<Listed<'a>>, String> {
     let mut listed: Vec<Listed<'a>> = Vec::new();
+    let too_many = || format!("it has more than {MOST_PARAMETERS} parameters");
     for holder in [item, operation] {
         let parameters = holder.get("parameters").and_then(Value::as_array);
+        if parameters.is_some_and(|parameters| parameters.len() > MOST_PARAMETERS) {
+            return Err(too_many());
+        }
         for parameter in parameters.into_iter().flatten() {
             let parameter = description.resolve(parameter)?;
             let text = |key: &str| parameter.get(key).and_then(Value::as_str);
             let (Some(place), Some(name)) = (text("in"), text("name")) else {
                 return Err("a parameter has no `in` or no `name`".to_owned());
             };
-            let key = (place.to_owned(), name.to_owned());
-            listed.retain(|(other, _)| *other != key);
-            if listed.len() >= MOST_PARAMETERS {
-                return Err(format!("it has more than {MOST_PARAMETERS} parameters"));
+            if name.len() > MAX_NAME {
+                return Err(format!("a parameter has a name of more than {MAX_NAME} bytes"));
             }
-            listed.push((key, parameter));
+            // Names of headers are the same in capitals and in small letters.
+            listed.retain(|((other_place, other), _)| {
+                let is_same =
+                    other == name || (place == "header" && other.eq_ignore_ascii_case(name));
+                other_place != place || !is_same
+            });
+            if listed.len() >= MOST_PARAMETERS {
+                return Err(too_many());
+            }
+            listed.push(((place.to_owned(), name.to_owned()), parameter));
         }
     }
     Ok(listed)
@@ -80,7 +95,8 @@ fn listed<'a>(
 /// The argument of each parameter: its name, or its place and its name where a place before has that
 /// name too. Which argument a parameter gets does not depend on the order of a description.
 fn arguments(listed: &[Listed<'_>]) -> Result<BTreeMap<(String, String), String>, String> {
-    let names: BTreeSet<&str> = listed.iter().map(|((_, name), _)| name.as_str()).collect();
+    let placed = listed.iter().filter(|((place, _), _)| PLACES.contains(&place.as_str()));
+    let names: BTreeSet<&str> = placed.map(|((_, name), _)| name.as_str()).collect();
     let mut taken = BTreeSet::new();
     let mut arguments = BTreeMap::new();
     for kind in PLACES {
@@ -90,7 +106,7 @@ fn arguments(listed: &[Listed<'_>]) -> Result<BTreeMap<(String, String), String>
             let is_other = argument != *name && names.contains(argument.as_str());
             if is_other || (argument != *name && !taken.insert(argument.clone())) {
                 return Err(format!(
-                    "its parameters `{name}` and `{argument}`: one argument for two"
+                    "its parameters `{name}` and `{argument}` need one argument name"
                 ));
             }
             arguments.insert((place.clone(), name.clone()), argument);
@@ -111,8 +127,12 @@ fn placed(
         "header" if free_header(name).is_none() => {
             return Err("a header that the connector sets".to_owned());
         }
+        "header" if is_override(name) => {
+            return Err("a header that changes which operation is called".to_owned());
+        }
         "header" => Some(Place::Header),
-        _ => return Err("a cookie".to_owned()),
+        "cookie" => return Err("a cookie".to_owned()),
+        place => return Err(format!("the place `{place}`")),
     };
     let (schema, format) = written(gathering.description, place, parameter)?;
     let mut converted = gathering.schemas.convert(schema)?;
@@ -136,9 +156,9 @@ fn written<'a>(
     parameter: &'a Value,
 ) -> Result<(&'a Value, Format), String> {
     if let Some(content) = parameter.get("content") {
-        let content = content.as_object().into_iter().flatten();
-        let mut json = content.filter(|(kind, _)| MediaType::of(kind) == Some(MediaType::Json));
-        let schema = json.next().and_then(|(_, it)| it.get("schema"));
+        let json = content.as_object().and_then(served);
+        let json = json.filter(|(media_type, _)| *media_type == MediaType::Json);
+        let schema = json.and_then(|(_, media)| media.get("schema"));
         let schema = schema.ok_or("it is written as something other than JSON")?;
         if place.is_none() {
             return Err("JSON in a path".to_owned());
@@ -146,7 +166,7 @@ fn written<'a>(
         return Ok((schema, Format { style: Style::Json, explode: None }));
     }
     let schema = parameter.get("schema").ok_or("nothing is said of its values")?;
-    if parameter.get("allowReserved") == Some(&Value::Bool(true)) {
+    if place == Some(Place::Query) && parameter.get("allowReserved") == Some(&Value::Bool(true)) {
         // A `&` that is not encoded would begin a parameter that nobody checked.
         return Err("`allowReserved`, with which its value could add other parameters".to_owned());
     }
@@ -186,6 +206,9 @@ pub(super) fn fits(format: Format, place: Place, kinds: Kinds) -> Result<(), Str
     }
     if kinds.any(|kind| format.writes(kind)) {
         return Ok(());
+    }
+    if !kinds.any(|_| true) {
+        return Err("its schema has no value that can be sent".to_owned());
     }
     let kinds: Vec<_> =
         Kind::ALL.into_iter().filter(|kind| kinds.has(*kind)).map(Kind::name).collect();

@@ -31,6 +31,11 @@ async fn sent(description: Value, args: Value) -> Option<(String, String)> {
     Some((kind.to_owned(), body.to_owned()))
 }
 
+async fn built_of(description: Value) -> std::sync::Arc<dyn tool::Tool> {
+    let connector = built(&blueprint(config(description))).await.unwrap();
+    named(&*connector, "pets.op")
+}
+
 fn pair(kind: &str, body: &str) -> (String, String) {
     (kind.to_owned(), body.to_owned())
 }
@@ -59,6 +64,13 @@ async fn json_is_sent_where_it_is_offered_and_else_patches_and_forms_by_name() {
         let found = sent(with_body(json!({"content": content})), call.clone()).await;
         assert_eq!(found, expected, "{kinds:?}");
     }
+    // The most specific name counts: a range is what is left.
+    let content = json!({
+        "*/*": {"schema": {"type": "object", "properties": {"other": {}}}},
+        "application/json": media,
+    });
+    let found = args(with_body(json!({"content": content}))).await;
+    assert!(found["properties"].get("a").is_some(), "{found}");
     let patch = json!({"type": "array", "items": {"type": "object"}});
     let content = json!({"application/json-patch+json": {"schema": patch}});
     let call = json!({"body": [{"op": "remove", "path": "/a"}]});
@@ -91,10 +103,7 @@ async fn a_form_is_written_as_its_encoding_says() {
     for (call, expected) in [
         (json!({"amount": 5, "note": "a b&c=d"}), "amount=5&note=a%20b%26c%3Dd"),
         (json!({"note": null, "amount": 5}), "amount=5"),
-        (
-            json!({"metadata": {"order": "7", "x]": ""}}),
-            "metadata%5Border%5D=7&metadata%5Bx%5D%5D=",
-        ),
+        (json!({"metadata": {"order": "7", "x": ""}}), "metadata%5Border%5D=7&metadata%5Bx%5D="),
         (json!({"tags": ["a,b", "c"]}), "tags=a%2Cb&tags=c"),
         (json!({"tags": []}), ""),
         (json!({"labels": ["a,b", "c"]}), "labels=a%2Cb,c"),
@@ -117,8 +126,17 @@ async fn a_form_of_any_members_is_one_argument() {
     let mut config = config(form(json!({}), json!({})));
     config["base_url"] = json!(stub.url());
     let connector = built(&blueprint(config)).await.unwrap();
-    let error = named(&*connector, "pets.op").check_args(&json!({"body": [1]})).unwrap_err();
-    assert_eq!(error, "/body: expected an object, since the body is a form");
+    let tool = named(&*connector, "pets.op");
+    for (body, expected) in [
+        (json!([1]), "/body: expected an object, since the body is a form"),
+        (
+            json!({"tags": ["a", null]}),
+            "/body/tags: expected a list without `null`, which a form cannot have",
+        ),
+        (json!({"tags": vec![1; 4_097]}), "/body/tags: expected at most 4096 items"),
+    ] {
+        assert_eq!(tool.check_args(&json!({"body": body})).unwrap_err(), expected);
+    }
 }
 
 #[test]
@@ -166,14 +184,16 @@ async fn a_body_that_may_be_left_out_is_not_sent_without_its_arguments() {
     let content = json!({"application/json": {"schema": schema}});
     let optional = with_body(json!({"content": content}));
     assert_eq!(sent(optional.clone(), json!({})).await, None);
-    assert_eq!(
-        sent(optional, json!({"a": "x"})).await,
-        Some(pair("application/json", r#"{"a":"x"}"#))
-    );
+    let found = sent(optional.clone(), json!({"a": "x"})).await;
+    assert_eq!(found, Some(pair("application/json", r#"{"a":"x"}"#)));
+    // One that is sent has what a body needs.
+    let found = built_of(optional).await.check_args(&json!({"b": "x"})).unwrap_err();
+    assert!(found.contains('a'), "{found}");
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let content = json!({"application/json": {"schema": schema}});
     let required = with_body(json!({"required": true, "content": content}));
-    assert_eq!(sent(required, json!({})).await, Some(pair("application/json", "{}")));
+    let found = sent(required, json!({})).await;
+    assert_eq!(found, Some(pair("application/json", "{}")));
 }
 
 #[tokio::test]

@@ -76,8 +76,8 @@ async fn two_operations_of_one_name_are_refused_by_both_names() {
         left_out.iter().map(|left| (left.operation.as_str(), left.reason.as_str())).collect();
     let reason = |other: &str, name: &str| {
         format!(
-            "its name `{name}` is also the name of `{other}`: expected a `name` for it among the \
-             chosen operations"
+            "its name `{name}` is also the name of `{other}`: choose one of them, or give it a \
+             `name` in `operations`"
         )
     };
     assert_eq!(
@@ -89,7 +89,7 @@ async fn two_operations_of_one_name_are_refused_by_both_names() {
             ("GET /4", &*reason("same (GET /3)", "same")),
         ]
     );
-    // Whoever chooses them says which is which.
+    // A choice of both says which is which.
     let mut config = config(description);
     config["operations"] = json!([{"operation": "a b"}, {"operation": "a(b"}]);
     let found = findings(&blueprint(config.clone())).unwrap();
@@ -148,7 +148,7 @@ async fn operations_are_chosen_by_tag() {
     let connector = built(&blueprint(config.clone())).await.unwrap();
     let found: Vec<_> =
         connector.tools().iter().map(|tool| tool.definition().name.to_string()).collect();
-    assert_eq!(found, ["pets.listPets", "pets.pets.add"]);
+    assert_eq!(found, ["pets.pets.add", "pets.listPets"]);
     let added = named(&*connector, "pets.pets.add");
     assert_eq!(added.definition().side_effect, model::SideEffect::Destructive);
     config["operations"] = json!([{"tag": "cats"}]);
@@ -193,6 +193,85 @@ fn an_argument_has_the_name_of_its_parameter_whatever_the_order_of_a_description
     let other = ("query", "query_id");
     assert_eq!(arguments(&[path, query, other]), None);
     assert_eq!(arguments(&[path, other, query]), None);
+}
+
+/// Which of two operations is served does not depend on the order in which they were chosen.
+#[tokio::test]
+async fn a_clash_is_the_same_in_whatever_order_operations_are_chosen() {
+    let description = described(json!({
+        "/0": {"get": {"operationId": "a b", "tags": ["one"]}},
+        "/1": {"get": {"operationId": "a(b", "tags": ["two"]}},
+        "/2": {"get": {"operationId": "other", "tags": ["one"]}},
+        "/3": {"options": {"operationId": "other"}},
+    }));
+    let (served, _) = every_operation(&description);
+    let found: Vec<_> = served.iter().map(|it| it.name()).collect();
+    assert_eq!(found, ["other"], "a method that tools do not have takes no name");
+    let tags = [Choice::Tag("one"), Choice::Tag("two")];
+    for tags in [tags, [tags[1], tags[0]]] {
+        let file = convert(&description.to_string(), &tags).unwrap();
+        assert_eq!((file.tools, file.left_out.len()), (1, 2));
+        let tags = tags.map(|tag| match tag {
+            Choice::Tag(tag) => json!({"tag": tag}),
+            Choice::Operation(_) => unreachable!(),
+        });
+        let mut config = config(description.clone());
+        config["operations"] = json!(tags);
+        assert_eq!(built(&blueprint(config)).await.unwrap().tools().len(), 1);
+    }
+    for choices in [
+        [Choice::Operation("a b"), Choice::Tag("one")],
+        [Choice::Tag("one"), Choice::Operation("a b")],
+    ] {
+        let file = convert(&description.to_string(), &choices).unwrap();
+        assert_eq!(file.config["tools"][0]["name"], "a_b");
+        assert_eq!(file.tools, 2);
+    }
+}
+
+/// A description may name one thing very often; what is kept of it is bounded.
+#[test]
+fn one_item_at_very_many_paths_is_bounded() {
+    let with = |count: usize, id: &str| {
+        let paths: serde_json::Map<_, _> =
+            (0..count).map(|at| (format!("/{at}"), json!({"$ref": "#/x"}))).collect();
+        let mut description = described(Value::Object(paths));
+        description["x"] = json!({"get": {"operationId": id, "tags": ["t".repeat(300_000)]}});
+        description
+    };
+    let found = findings(&blueprint(config(with(5_001, "a")))).unwrap();
+    assert!(found[0].to_string().contains("at most 5000 operations"), "{found:?}");
+    let (served, left_out) = every_operation(&with(5_000, "a"));
+    assert_eq!((served.len(), left_out.len()), (0, 5_000));
+    assert!(left_out[9].reason.contains("`a (GET /0)` and 4998 more"), "{}", left_out[9].reason);
+    assert!(left_out.iter().all(|left| left.reason.len() < 300));
+    // A longer id is none.
+    assert_eq!(every_operation(&with(5_000, &"x".repeat(300_000))).0.len(), 5_000);
+}
+
+#[test]
+fn a_parameter_in_another_place_or_of_a_very_long_name_is_left_out_with_its_reason() {
+    let with = |parameters: Value| {
+        described(json!({"/things": {"get": {"operationId": "op", "parameters": parameters}}}))
+    };
+    let parameter = |place: &str, name: &str, required| json!({"in": place, "name": name, "required": required, "schema": {"type": "string"}});
+    for place in ["formData", "querystring", "Query"] {
+        let (served, left_out) = every_operation(&with(json!([parameter(place, "a", false)])));
+        assert_eq!((served.len(), left_out.len()), (1, 1));
+        assert_eq!(left_out[0].reason, format!("the place `{place}`"));
+        assert_eq!(every_operation(&with(json!([parameter(place, "a", true)]))).0.len(), 0);
+    }
+    let long = with(json!([parameter("query", &"x".repeat(201), false)]));
+    let (served, left_out) = every_operation(&long);
+    assert_eq!(served.len(), 0);
+    assert_eq!(left_out[0].reason, "a parameter has a name of more than 200 bytes");
+    // Headers of one name are one, in whatever letters.
+    let one = with(json!([parameter("header", "X-A", false), parameter("header", "x-a", false)]));
+    let (called, _) = every_operation(&one).0.remove(0).into_parts();
+    assert_eq!(called.parameters.len(), 1);
+    let over = with(json!([parameter("header", "X-HTTP-Method-Override", false)]));
+    let (_, left_out) = every_operation(&over);
+    assert_eq!(left_out[0].reason, "a header that changes which operation is called");
 }
 
 #[test]

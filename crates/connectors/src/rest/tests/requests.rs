@@ -108,6 +108,16 @@ async fn an_argument_is_one_segment_of_the_path() {
     for bad in [json!(null), json!([]), json!({})] {
         assert!(tool.check_args(&json!({"pet": bad})).is_err());
     }
+    // Two arguments of one segment make no step together.
+    let two = super::world::tool("GET", "/pets/{a}{b}", &["a", "b"]);
+    let connector = built(&blueprint(config(&stub, json!([two])))).await.unwrap();
+    let tool = named(&*connector, "pets.tool");
+    for (one, other) in [("%2", "e."), ("%2e%2", "e"), ("a%2", "fb")] {
+        let error = tool.check_args(&json!({"a": one, "b": other})).unwrap_err();
+        assert!(error.starts_with("/b: expected"), "{one}{other}: {error}");
+    }
+    tool.check_args(&json!({"a": "x", "b": "."})).unwrap_err();
+    tool.check_args(&json!({"a": "x", "b": "y"})).unwrap();
     for (value, path) in [
         ("a?admin=1", "/pets/a%3Fadmin%3D1"),
         ("a#x", "/pets/a%23x"),

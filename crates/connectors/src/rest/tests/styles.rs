@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     openapi::{config, described, get, needed, reason},
-    requests::asked,
-    world::{Stub, blueprint, built, named, run, tool, with},
+    world::{Stub, blueprint, built, named, outcome, run, tool, with},
 };
 use crate::findings;
 
@@ -19,6 +18,10 @@ enum Cell {
 }
 
 use Cell::{Bytes, NotServed, Refused};
+
+const COMMA: &str = "texts without a comma, which separates them, and without blanks at their ends, \
+                     which are not sent";
+const BRACKETS: &str = "members with a name, and without `[` and `]` in it";
 
 /// A description whose one operation has the parameter `color` in this place.
 fn colored(place: &str, style: Value, schema: Value) -> Value {
@@ -204,23 +207,22 @@ async fn no_value_is_read_as_two() {
             of("a|b"),
             Refused("texts without `|`, which separates them"),
         ),
-        (
-            "header",
-            style("simple", false),
-            of("a,b"),
-            Refused("texts without a comma, which separates them"),
-        ),
+        ("header", style("simple", false), of("a,b"), Refused(COMMA)),
         (
             "header",
             style("simple", true),
             (object().0, json!({"a=b": 1})),
             Refused("names and texts without `=`, which separates them"),
         ),
+        ("header", style("simple", false), of(" a"), Refused(COMMA)),
+        ("header", style("simple", false), of(""), Refused(COMMA)),
+        ("query", style("deepObject", true), (object().0, json!({"a][b": 1})), Refused(BRACKETS)),
+        ("query", style("deepObject", true), (object().0, json!({"": 1})), Refused(BRACKETS)),
         (
             "query",
             style("deepObject", true),
-            (object().0, json!({"a]=1&b[c": 1})),
-            Bytes("?color%5Ba%5D%3D1%26b%5Bc%5D=1"),
+            (object().0, json!({"a=1&b": 1})),
+            Bytes("?color%5Ba%3D1%26b%5D=1"),
         ),
     ] {
         check(place, style, value, cell).await;
@@ -235,7 +237,7 @@ async fn the_kind_of_a_value_is_found_through_compositions() {
     let deep = style("deepObject", true);
     check("query", deep.clone(), (choice.clone(), json!({"gt": 1})), Bytes("?color%5Bgt%5D=1"))
         .await;
-    let expected = "an object of texts and numbers";
+    let expected = "an object of texts, numbers and booleans";
     check("query", deep.clone(), (choice, json!(1)), Refused(expected)).await;
     let nested = (object().0, json!({"a": {"b": 1}}));
     check("query", deep.clone(), nested, Refused(expected)).await;
@@ -253,12 +255,19 @@ async fn the_kind_of_a_value_is_found_through_compositions() {
     let mut description = colored("query", json!({}), json!({"type": ["object", "null"]}));
     description["openapi"] = json!("3.1.0");
     assert_eq!(reason(&description), format!("its parameter `color`: {form}"));
+    // `null` is not sent, so that it is no kind.
+    let or_null = json!({"anyOf": [{"type": "object"}, {"type": "null"}]});
+    description = colored("query", json!({}), or_null);
+    assert_eq!(reason(&description), format!("its parameter `color`: {form}"));
+    description = colored("query", json!({}), json!({"enum": [null]}));
+    let none = "its parameter `color`: its schema has no value that can be sent";
+    assert_eq!(reason(&description), none);
     // A schema that refers to itself ends.
     let itself = json!({"$ref": "#/components/schemas/A"});
     let mut description = colored("query", json!({}), itself.clone());
     description["components"] = json!({"schemas": {"A": {"anyOf": vec![itself; 20]}}});
     let found = sent(description, &json!({"a": 1})).await.unwrap_err();
-    assert!(!found.is_empty());
+    assert!(found.contains("/color"), "{found}");
 }
 
 #[tokio::test]
@@ -275,16 +284,51 @@ async fn a_parameter_may_be_json() {
     assert!(stub.seen()[0].starts_with("GET /things?a=%7B%22b%22%3A%5B1%5D%7D HTTP/1.1\r\n"));
 }
 
-/// The words of before are read, and mean in each place what they meant.
+/// The words of before are read.
 #[tokio::test]
 async fn earlier_words_of_a_tool_list_are_read() {
     let parameters = json!({"parameters": [
         {"in": "query", "name": "list", "style": "comma"},
         {"in": "query", "name": "deep", "style": "deep_object"},
+        {"in": "header", "name": "x-list", "arg": "lines", "style": "comma"},
     ]});
-    let declared = with(tool("GET", "/pets", &["list", "deep"]), parameters);
-    let (line, _) = asked(declared, json!({"list": ["a", "b"], "deep": {"c": 1}})).await;
-    assert_eq!(line, "GET /pets?list=a,b&deep%5Bc%5D=1 HTTP/1.1");
+    let declared = with(tool("GET", "/pets", &["list", "deep", "lines"]), parameters);
+    let call = json!({"list": ["a", "b"], "deep": {"c": 1}, "lines": ["a", "b"]});
+    let stub = Stub::saying("200 OK", b"{}").await;
+    outcome(&stub, declared, call).await;
+    let seen = stub.seen().remove(0);
+    assert!(seen.starts_with("GET /pets?list=a,b&deep%5Bc%5D=1 HTTP/1.1\r\n"), "{seen}");
+    assert!(seen.contains("\r\nx-list: a,b\r\n"), "{seen}");
+}
+
+/// A member that is written as another argument would set it past that one's schema.
+#[tokio::test]
+async fn no_member_is_written_as_another_argument() {
+    let parameters = json!({"parameters": [
+        {"in": "query", "name": "filter", "style": "deepObject"},
+        {"in": "query", "name": "filter[role]", "arg": "role"},
+    ]});
+    let declared = with(tool("GET", "/pets", &["filter", "role"]), parameters);
+    let stub = Stub::saying("200 OK", b"{}").await;
+    let config = super::world::config(&stub, json!([declared]));
+    let connector = built(&blueprint(config)).await.unwrap();
+    let tool = named(&*connector, "pets.tool");
+    let error = tool.check_args(&json!({"filter": {"role": "admin"}})).unwrap_err();
+    let expected = "/filter: expected no member that is written as `filter[role]`, which is another \
+                    argument";
+    assert_eq!(error, expected);
+    tool.check_args(&json!({"filter": {"age": 1}, "role": "user"})).unwrap();
+}
+
+#[tokio::test]
+async fn a_list_of_very_many_items_is_refused() {
+    let schema = json!({"type": "array"});
+    let items = |count: usize| json!(vec![""; count]);
+    for style in [style("form", true), style("form", false)] {
+        let description = colored("query", style, schema.clone());
+        let error = sent(description, &items(4_097)).await.unwrap_err();
+        assert_eq!(error, "/color: expected at most 4096 items");
+    }
 }
 
 #[tokio::test]
