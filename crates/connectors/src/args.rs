@@ -3,11 +3,15 @@
 //! Schemas may come from strangers, so their size and depth are bounded before they are compiled,
 //! patterns run on a linear engine, and no reference leaves the schema.
 
+mod applied;
+pub(crate) mod pattern;
 mod sentence;
 
 use std::fmt;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::{
+    Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind as Kind,
+};
 use serde_json::Value;
 
 const MAX_DEPTH: usize = 64;
@@ -35,16 +39,24 @@ impl BadSchema {
 impl ArgsSchema {
     /// The longest schema, as JSON.
     pub(crate) const MAX_BYTES: usize = 64 * 1024;
+    /// The longest schema that was translated from another's, as JSON.
+    pub(crate) const MAX_TRANSLATED_BYTES: usize = 256 * 1024;
 
     /// The schema, ready to check values.
     pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
-        if depth_exceeds(schema, MAX_DEPTH) {
-            return Err(BadSchema(format!("expected a schema of at most {MAX_DEPTH} levels")));
-        }
-        if schema.to_string().len() > Self::MAX_BYTES {
-            let most = Self::MAX_BYTES;
-            return Err(BadSchema(format!("expected a schema of at most {most} bytes")));
-        }
+        is_small(schema, Self::MAX_BYTES)?;
+        Self::build(schema)
+    }
+
+    /// The schema, ready to check values, where it was translated from a description of somebody
+    /// else. It may be longer; in turn, what its references multiply is bounded.
+    pub(crate) fn compile_translated(schema: &Value) -> Result<Self, BadSchema> {
+        is_small(schema, Self::MAX_TRANSLATED_BYTES)?;
+        applied::bounded(schema).map_err(BadSchema)?;
+        Self::build(schema)
+    }
+
+    fn build(schema: &Value) -> Result<Self, BadSchema> {
         let compiled = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .with_pattern_options(PatternOptions::regex())
@@ -52,7 +64,9 @@ impl ArgsSchema {
             .should_ignore_unknown_formats(false)
             .offline()
             .build(schema);
-        compiled.map(Self).map_err(|error| BadSchema(format!("the schema is wrong: {error}")))
+        compiled
+            .map(Self)
+            .map_err(|error| BadSchema(format!("the schema is wrong: {}", why(&error))))
     }
 
     /// Checks the value; the error names the first place that does not fit and what would have
@@ -68,6 +82,28 @@ impl ArgsSchema {
     pub fn findings(&self, value: &Value) -> Vec<(String, String)> {
         self.0.iter_errors(value).map(|error| sentence::of(&error)).collect()
     }
+}
+
+/// Why a schema does not compile. What the library says of a pattern names neither the construct nor
+/// what is wrong with it.
+fn why(error: &ValidationError<'_>) -> String {
+    match (error.kind(), error.instance().as_str()) {
+        (Kind::Format { format }, Some(text)) if format == "regex" => {
+            let fault = pattern::fault(text).unwrap_or("is not one that the matcher can read");
+            format!("the pattern `{}` {fault}", pattern::shown(text))
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn is_small(schema: &Value, most: usize) -> Result<(), BadSchema> {
+    if depth_exceeds(schema, MAX_DEPTH) {
+        return Err(BadSchema(format!("expected a schema of at most {MAX_DEPTH} levels")));
+    }
+    if schema.to_string().len() > most {
+        return Err(BadSchema(format!("expected a schema of at most {most} bytes")));
+    }
+    Ok(())
 }
 
 fn depth_exceeds(value: &Value, levels: usize) -> bool {

@@ -32,6 +32,7 @@ fn message(error: &ValidationError<'_>) -> String {
         Kind::MaxItems { limit } => format!("expected at most {limit} items"),
         Kind::MinProperties { limit } => format!("expected at least {limit} members"),
         Kind::MaxProperties { limit } => format!("expected at most {limit} members"),
+        Kind::FalseSchema => "the schema accepts no value here".to_owned(),
         Kind::UniqueItems => "expected items that all differ".to_owned(),
         Kind::Pattern { pattern } => format!("expected a text that matches `{pattern}`"),
         Kind::Format { format } => format!("expected a text of the format `{format}`"),
