@@ -6,6 +6,7 @@ mod names;
 mod openapi;
 mod outcomes;
 mod requests;
+mod schemas;
 mod ssrf;
 mod styles;
 mod world;
