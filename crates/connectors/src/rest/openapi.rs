@@ -65,7 +65,7 @@ impl Operation {
     /// The operation, where a matcher can hold its arguments; else why it cannot. The matcher is not
     /// kept: the tool of the operation makes one.
     pub(super) fn matched(self) -> Result<Self, String> {
-        match ArgsSchema::compile(&self.called.args) {
+        match ArgsSchema::compile_translated(&self.called.args) {
             Ok(_) => Ok(self),
             Err(error) => Err(error.to_string()),
         }

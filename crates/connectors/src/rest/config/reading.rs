@@ -67,7 +67,9 @@ impl Reading {
         if !is("type", "object".into()) || !is("additionalProperties", false.into()) {
             self.say("args", "expected `type: object` and `additionalProperties: false`, so that no argument is ignored");
         }
-        ArgsSchema::compile(&entry.args).map_err(|error| self.say("args", error.to_string())).ok()
+        ArgsSchema::compile_translated(&entry.args)
+            .map_err(|error| self.say("args", error.to_string()))
+            .ok()
     }
 
     /// Every argument has one place, and every place an argument.

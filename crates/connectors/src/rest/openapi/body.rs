@@ -55,7 +55,7 @@ pub(super) fn gather(
         let kinds: Vec<_> = content.keys().map(|kind| format!("`{kind}`")).collect();
         return Err(format!("its body is {}, and neither JSON nor a form", kinds.join(" or ")));
     };
-    let schema = description.resolve(media.get("schema").unwrap_or(&any))?;
+    let schema = gathering.schemas.followed(media.get("schema").unwrap_or(&any))?;
     if !is_required && has_no_members(schema) {
         return Ok(None);
     }

@@ -36,7 +36,7 @@ pub(super) fn read(
     let method = Method::deserialize(Value::from(place.method.to_uppercase()));
     let method = method.map_err(|error| error.to_string())?;
     let full = arguments(description, place, (item, operation, method), Detail::Full)?;
-    let fitting = if full.schema.to_string().len() > ArgsSchema::MAX_BYTES {
+    let fitting = if full.schema.to_string().len() > ArgsSchema::MAX_TRANSLATED_BYTES {
         arguments(description, place, (item, operation, method), Detail::Bare)?
     } else {
         full

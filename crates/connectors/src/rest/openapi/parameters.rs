@@ -15,8 +15,6 @@ use crate::rest::{
 const MOST_PARAMETERS: usize = 500;
 /// The longest name of a parameter, in bytes, as in a tool list.
 const MAX_NAME: usize = 200;
-/// How much of the text about a parameter is kept.
-const MAX_TEXT: usize = 500;
 /// The headers of which a description may say nothing (OpenAPI 3.1.1, 4.8.12, `name`).
 const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
 /// The places of parameters, those whose names are fixed first.
@@ -135,14 +133,8 @@ fn placed(
         place => return Err(format!("the place `{place}`")),
     };
     let (schema, format) = written(gathering.description, place, parameter)?;
-    let mut converted = gathering.schemas.convert(schema)?;
-    if let (Some(members), Some(text)) =
-        (converted.as_object_mut(), parameter.get("description").and_then(Value::as_str))
-        && !members.contains_key("description")
-    {
-        let text: String = text.chars().take(MAX_TEXT).collect();
-        members.insert("description".to_owned(), text.into());
-    }
+    let text = parameter.get("description").and_then(Value::as_str);
+    let converted = gathering.schemas.convert_described(schema, text)?;
     let name = name.clone();
     let parameter = place.map(|place| Parameter { place, name, arg: argument, format });
     gathering.parameters.extend(parameter);

@@ -80,12 +80,13 @@ impl<'a> Schemas<'a> {
 
     /// Counts parts that are carried over.
     fn spend(&mut self, parts: usize) -> Result<(), String> {
+        // Parts of an operation that is left out are read, too.
+        if !self.description.spend(parts) {
+            return Err("the schemas before it have used up what may be read".to_owned());
+        }
         self.nodes = self.nodes.saturating_add(parts);
         if self.nodes > MAX_NODES {
             return Err(format!("its schema has more than {MAX_NODES} parts"));
-        }
-        if !self.description.spend(parts) {
-            return Err("the schemas before it have used up what may be read".to_owned());
         }
         Ok(())
     }

@@ -262,12 +262,11 @@ async fn the_kind_of_a_value_is_found_through_compositions() {
     description = colored("query", json!({}), json!({"enum": [null]}));
     let none = "its parameter `color`: its schema has no value that can be sent";
     assert_eq!(reason(&description), none);
-    // A schema that refers to itself ends.
+    // A schema that refers to itself in every choice ends.
     let itself = json!({"$ref": "#/components/schemas/A"});
     let mut description = colored("query", json!({}), itself.clone());
     description["components"] = json!({"schemas": {"A": {"anyOf": vec![itself; 20]}}});
-    let found = sent(description, &json!({"a": 1})).await.unwrap_err();
-    assert!(found.contains("/color"), "{found}");
+    assert!(!reason(&description).is_empty());
 }
 
 #[tokio::test]
