@@ -77,9 +77,9 @@ fn of_choices(
     }
     let tagged = of_places(description, tagged.into_iter()).map(matched);
     let (operations, left_out) = sorted(named.into_iter().map(Ok).chain(tagged));
-    let mut names: BTreeMap<&str, &Operation> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, &Operation> = BTreeMap::new();
     for operation in &operations {
-        if let Some(other) = names.insert(operation.name(), operation) {
+        if let Some(other) = by_name.insert(operation.name(), operation) {
             let (one, other, name) = (other.key(), operation.key(), operation.name());
             let message =
                 format!("this is the name of `{one}` and of `{other}`: choose one of them");

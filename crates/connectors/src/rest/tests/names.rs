@@ -1,14 +1,14 @@
-//! Names of tools, and the choice of operations by tag.
+//! Which operations of a description become tools, and the names of tools and arguments.
 
 use serde_json::{Value, json};
 
 use super::{
-    openapi::{config, described, every_operation},
+    openapi::{config, described, every_operation, get},
     world::{blueprint, built, named},
 };
 use crate::{
     findings,
-    rest::{Choice, convert},
+    rest::{Choice, convert, openapi::Operation},
 };
 
 /// A description with one operation for each of these ids, at `/0`, `/1` and so on.
@@ -205,7 +205,7 @@ async fn a_clash_is_the_same_in_whatever_order_operations_are_chosen() {
         "/3": {"options": {"operationId": "other"}},
     }));
     let (served, _) = every_operation(&description);
-    let found: Vec<_> = served.iter().map(|it| it.name()).collect();
+    let found: Vec<_> = served.iter().map(Operation::name).collect();
     assert_eq!(found, ["other"], "a method that tools do not have takes no name");
     let tags = [Choice::Tag("one"), Choice::Tag("two")];
     for tags in [tags, [tags[1], tags[0]]] {
@@ -314,4 +314,24 @@ fn a_header_that_the_connector_sets_is_no_argument() {
         found[0].to_string().contains("the connector's `headers` set this header"),
         "{found:?}"
     );
+}
+
+#[test]
+fn an_address_of_its_own_is_another_than_that_of_the_api() {
+    for (api, own, is_served) in [
+        (json!("https://api.example"), json!("https://api.example/"), true),
+        (json!("//api.example"), json!("https://api.example"), true),
+        (Value::Null, json!("/"), true),
+        (json!("https://api.example"), json!("https://files.example"), false),
+        (json!("https://api.example"), json!("http://api.example"), false),
+        (json!("https://api.example/v1"), json!("https://api.example/v2"), false),
+        (Value::Null, json!("https://files.example"), false),
+    ] {
+        let case = format!("{api} {own}");
+        let mut description = described(get(json!({"servers": [{"url": own}]})));
+        if !api.is_null() {
+            description["servers"] = json!([{"url": api}]);
+        }
+        assert_eq!(every_operation(&description).0.len(), usize::from(is_served), "{case}");
+    }
 }

@@ -179,26 +179,6 @@ async fn bounds_of_the_early_dialect_are_those_of_the_later() {
     );
 }
 
-#[test]
-fn an_address_of_its_own_is_another_than_that_of_the_api() {
-    for (api, own, is_served) in [
-        (json!("https://api.example"), json!("https://api.example/"), true),
-        (json!("//api.example"), json!("https://api.example"), true),
-        (Value::Null, json!("/"), true),
-        (json!("https://api.example"), json!("https://files.example"), false),
-        (json!("https://api.example"), json!("http://api.example"), false),
-        (json!("https://api.example/v1"), json!("https://api.example/v2"), false),
-        (Value::Null, json!("https://files.example"), false),
-    ] {
-        let case = format!("{api} {own}");
-        let mut description = described(get(json!({"servers": [{"url": own}]})));
-        if !api.is_null() {
-            description["servers"] = json!([{"url": api}]);
-        }
-        assert_eq!(every_operation(&description).0.len(), usize::from(is_served), "{case}");
-    }
-}
-
 /// A description whose one parameter is this and cannot be left out.
 pub(super) fn needed(mut parameter: Value) -> Value {
     parameter["required"] = json!(true);
