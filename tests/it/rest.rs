@@ -234,7 +234,7 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
     house.activate("zoo", &open_policy("zoo")).await;
     let caller = service.caller(&agent.key);
     let made = made(&org, connector(&pets)).await;
-    assert_eq!(made["tools"], json!({"pinned": 4, "new": 0, "changed": 0, "gone": 0}));
+    assert_eq!(made["tools"], json!({"pinned": 5, "new": 0, "changed": 0, "gone": 0}));
     assert_eq!(made["credential"]["fields"], json!(["token"]));
     let at = format!("/v1/connectors/{}", made["id"].as_str().unwrap());
     let checks = org.send(Request::raw(&format!("{at}/test"), "")).await.ok();
