@@ -273,7 +273,7 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
     config["headers"] = json!({"X-New": "1"});
     let edit = json!({ "config": config });
     let edited = org.send(Request::post(&at, &edit)).await.ok();
-    assert_eq!(edited["tools"]["changed"], 4, "{edited}");
+    assert_eq!(edited["tools"]["changed"], 5, "{edited}");
     until_refused(&caller).await;
     let tools = org.read(&format!("{at}/tools")).await;
     let tool =

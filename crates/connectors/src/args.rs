@@ -49,8 +49,12 @@ impl ArgsSchema {
     }
 
     /// The schema, ready to check values, where it was translated from a description of somebody
-    /// else. It may be longer; in turn, what its references multiply is bounded.
+    /// else. It may be longer; in turn, what its references multiply is bounded. A schema with other
+    /// references than a translated one has is held to the bounds of any schema.
     pub(crate) fn compile_translated(schema: &Value) -> Result<Self, BadSchema> {
+        if !applied::is_countable(schema) {
+            return Self::compile(schema);
+        }
         is_small(schema, Self::MAX_TRANSLATED_BYTES)?;
         applied::bounded(schema).map_err(BadSchema)?;
         Self::build(schema)

@@ -58,6 +58,25 @@ const OF_SEVERAL: [&str; 7] = [
     "dependentSchemas",
 ];
 
+/// Words that depend on what the other words of the schema evaluated.
+const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+
+/// Whether every reference of the schema leads to one of its `$defs`, as in a translated schema.
+pub(super) fn is_countable(schema: &Value) -> bool {
+    let is_known = |(word, value): (&String, &Value)| match (word.as_str(), value.as_str()) {
+        ("$ref", Some(reference)) => {
+            reference.strip_prefix("#/$defs/").is_some_and(|name| !name.contains('/'))
+        }
+        ("$dynamicRef", Some(_)) => false,
+        _ => is_countable(value),
+    };
+    match schema {
+        Value::Array(items) => items.iter().all(is_countable),
+        Value::Object(members) => members.iter().all(is_known),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
 /// Whether checking a value against the schema is bounded, or why it is not.
 pub(super) fn bounded(schema: &Value) -> Result<(), String> {
     let none = Map::new();
@@ -130,6 +149,12 @@ impl<'a> Counting<'a> {
             }
             self.choices -= choice;
         }
+        // The library checks each part again to find which members it left unevaluated.
+        if UNEVALUATED.iter().any(|word| schema.get(word).is_some()) {
+            let again = size.applied.saturating_mul(2);
+            self.spend(again)?;
+            size.applied = size.applied.saturating_add(again);
+        }
         Ok(size)
     }
 
@@ -152,7 +177,8 @@ impl<'a> Counting<'a> {
         self.open.push((name, self.choices));
         let size = self.count(schema, left)?;
         self.open.pop();
-        if !size.is_circular {
+        // Of one that nothing else contains, the size is exact.
+        if !size.is_circular || self.open.is_empty() {
             self.known.insert(name, size);
         }
         Ok(size)

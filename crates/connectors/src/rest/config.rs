@@ -16,7 +16,7 @@ use self::{
     reading::{Reading, look_agains},
 };
 use super::{
-    entry::{Common, Entry},
+    entry::{Common, Entry, Place},
     openapi::LeftOut,
     request::Operation,
 };
@@ -152,7 +152,7 @@ pub(super) fn read(connector: &ConnectorName, config: &Value) -> Result<Config, 
             Ok(candidate) => gathering.take(candidate),
             Err(left) => gathering.left_out.push(left),
         }
-        // Whatever else there is, it is too much already.
+        // More operations would change nothing: the limit is exceeded.
         if let Some(finding) = gathering.too_much(origin) {
             return Err(vec![finding]);
         }
@@ -194,9 +194,9 @@ impl Gathering<'_> {
         let Candidate { at, called, said, without, parts, must_fit } = candidate;
         let entry = Entry::of(called, said, &self.common);
         let operation = entry.key();
-        self.left_out.extend(without);
         match self.declared(at, entry) {
             Ok(tool) => {
+                self.left_out.extend(without);
                 self.tools.push(tool);
                 self.parts += parts;
             }
@@ -209,7 +209,7 @@ impl Gathering<'_> {
     }
 
     fn declared(&self, at: String, entry: Entry) -> Result<Declared, Vec<Finding>> {
-        // Names are compared first: nothing is compiled in vain.
+        // Names are compared before a schema is compiled, since compiling is slow.
         if let Some(Declared { entry: other, .. }) =
             self.tools.iter().find(|other| other.entry.name == entry.name)
         {
@@ -249,6 +249,9 @@ fn base(text: &str) -> Result<Address, Finding> {
     if address.path_and_query().contains('?') {
         return Err(bad("the address has a query (`?`); expected one without".to_owned()));
     }
+    if address.path_and_query().contains(['{', '}']) {
+        return Err(bad("expected an address without `{` and `}`".to_owned()));
+    }
     if !egress::is_host(address.host()) {
         return Err(bad(crate::HOST.to_owned()));
     }
@@ -282,9 +285,16 @@ const OVERRIDES: [&str; 6] = [
     "x-original-method",
 ];
 
-/// Whether the header changes which operation is called, so that no argument may be in it.
-pub(super) fn is_override(name: &str) -> bool {
-    OVERRIDES.iter().any(|known| known.eq_ignore_ascii_case(name))
+/// A member of a query or a form that some frameworks take for the method of a request.
+pub(super) const METHOD_MEMBER: &str = "_method";
+
+/// Whether a parameter in this place changes which operation is called, so that no argument may be in
+/// it.
+pub(super) fn is_override(place: Place, name: &str) -> bool {
+    match place {
+        Place::Query => name.eq_ignore_ascii_case(METHOD_MEMBER),
+        Place::Header => OVERRIDES.iter().any(|known| known.eq_ignore_ascii_case(name)),
+    }
 }
 
 /// The header of this name, unless the connector itself sets it.

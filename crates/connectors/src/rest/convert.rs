@@ -75,18 +75,27 @@ fn of_choices(
             tagged.extend(places);
         }
     }
-    let tagged = of_places(description, tagged.into_iter()).map(matched);
-    let (operations, left_out) = sorted(named.into_iter().map(Ok).chain(tagged));
-    let mut by_name: BTreeMap<&str, &Operation> = BTreeMap::new();
-    for operation in &operations {
-        if let Some(other) = by_name.insert(operation.name(), operation) {
-            let (one, other, name) = (other.key(), operation.key(), operation.name());
+    let mut by_name: BTreeMap<String, String> = BTreeMap::new();
+    for operation in &named {
+        if let Some(other) = by_name.insert(operation.name().to_owned(), operation.key().to_owned())
+        {
+            let (name, one) = (operation.name(), operation.key());
             let message =
-                format!("this is the name of `{one}` and of `{other}`: choose one of them");
+                format!("this is the name of `{other}` and of `{one}`: choose one of them");
             return Err(Finding::new(name, message));
         }
     }
-    Ok((operations, left_out))
+    // A name that somebody chose is taken.
+    let free = |operation: Operation| match by_name.get(operation.name()) {
+        None => Ok(operation),
+        Some(other) => {
+            let reason = format!("its name `{}` is also the name of `{other}`", operation.name());
+            Err(LeftOut { operation: operation.key().to_owned(), reason })
+        }
+    };
+    let tagged = of_places(description, tagged.into_iter()).map(matched);
+    let tagged: Vec<_> = tagged.map(|operation| operation.and_then(free)).collect();
+    Ok(sorted(named.into_iter().map(Ok).chain(tagged)))
 }
 
 /// The bytes of what an agent is shown of a tool.

@@ -35,7 +35,7 @@ pub(super) struct Operation {
     key: String,
     called: Called,
     said: Said,
-    /// What of it cannot be used.
+    /// The parts that no call can use.
     without: Vec<LeftOut>,
     /// How many parts its schema has.
     parts: usize,
@@ -47,7 +47,7 @@ impl Operation {
         &self.key
     }
 
-    /// What of it cannot be used.
+    /// The parts that no call can use.
     pub(super) fn without(&self) -> &[LeftOut] {
         &self.without
     }
@@ -75,6 +75,12 @@ impl Operation {
     pub(super) fn into_parts(self) -> (Called, Said) {
         (self.called, self.said)
     }
+}
+
+/// The beginning of a text of a description, as a reason quotes it: one text may be in very many.
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 100;
+    text.chars().take(MOST).collect()
 }
 
 /// Which operations of a description somebody wants.

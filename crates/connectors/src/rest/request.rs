@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value};
 
 use super::{
+    config::is_override,
     entry::{Body, Content, Entry, MediaType, Method, Parameter, Place},
     percent::decoded,
     style::{pairs_by_kind, scalar},
@@ -130,14 +131,11 @@ impl Operation {
             match segment {
                 Segment::Text(text) => {
                     path.push_str(text);
-                    let (end, after) =
-                        text.split_once('/').map_or((&**text, None), |(end, after)| {
-                            (end, Some(after.rsplit('/').next().unwrap_or_default()))
-                        });
-                    plain.push_str(end);
-                    if let Some(after) = after {
+                    let mut parts = text.split('/');
+                    plain.push_str(parts.next().unwrap_or_default());
+                    for part in parts {
                         one_segment(&plain, last.take())?;
-                        after.clone_into(&mut plain);
+                        part.clone_into(&mut plain);
                     }
                 }
                 Segment::Argument(name) => {
@@ -188,6 +186,9 @@ fn form(body: &Body, value: &Value) -> Result<String, String> {
     };
     let mut pairs = Vec::new();
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        if is_override(Place::Query, name) {
+            return Err(format!("{}: expected no member that changes the method", at(name)));
+        }
         let written = match body.encoding.get(name) {
             None => pairs_by_kind(name, value),
             Some(format) => format
@@ -231,13 +232,17 @@ fn one_segment(text: &str, argument: Option<&String>) -> Result<(), String> {
 }
 
 /// Whether a server sees one segment in the text, however often it decodes a path before it resolves
-/// the steps in it, and whether or not it takes `;` for the start of a path parameter. A text that is
+/// the steps in it, and whether or not it takes `;` for the start of a path parameter, or `?` and `#` for
+/// the end of the path. A text that is
 /// encoded more often than `MOST_ENCODED` times is not accepted.
 fn is_one_segment(text: &str) -> bool {
     let mut text = Cow::Borrowed(text);
     for _ in 0..=MOST_ENCODED {
-        let step = text.split(';').next().unwrap_or_default();
-        if text.contains(['/', '\\']) || matches!(step, "" | "." | "..") {
+        let step = text.split([';', '?', '#']).next().unwrap_or_default();
+        if text.contains(['/', '\\'])
+            || text.contains(char::is_control)
+            || matches!(step, "" | "." | "..")
+        {
             return false;
         }
         let decoded = decoded(&text).into_owned();

@@ -26,7 +26,7 @@ pub(super) struct Candidate {
     pub(super) at: String,
     pub(super) called: Called,
     pub(super) said: Said,
-    /// What of the operation cannot be used.
+    /// The parts of the operation that no call can use.
     pub(super) without: Vec<LeftOut>,
     /// How many parts its schema has that come from a description.
     pub(super) parts: usize,

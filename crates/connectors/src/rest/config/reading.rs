@@ -12,9 +12,11 @@ use super::{
         entry::{Content, Entry, MediaType, Parameter, Place, ReadBack, Source},
         request::{Operation, path_arguments},
     },
-    Declared, KEPT, free_header, is_override,
+    Declared, KEPT, METHOD_MEMBER, free_header, is_override,
 };
 use crate::{ArgsSchema, Finding};
+
+const CHANGES: &str = "this parameter changes which operation is called; expected another";
 
 /// Reads one tool and gathers what is wrong with it.
 pub(super) struct Reading {
@@ -111,17 +113,14 @@ impl Reading {
         if let Some(problem) = format.problem(*place) {
             self.say("parameters", format!("`{name}`: {problem} is not defined"));
         }
+        if is_override(*place, name) {
+            self.say("parameters", format!("`{name}`: {CHANGES}"));
+        }
         if *place != Place::Header {
             return;
         }
         if free_header(name).is_none() {
             self.say("parameters", format!("`{name}`: {KEPT}"));
-        }
-        if is_override(name) {
-            self.say(
-                "parameters",
-                format!("`{name}`: this header changes which operation is called"),
-            );
         }
         let is_same = |other: &Parameter| {
             other.place == Place::Header && other.name.eq_ignore_ascii_case(name)
@@ -144,6 +143,11 @@ impl Reading {
         }
         if body.media_type != MediaType::Form && !body.encoding.is_empty() {
             self.say("body/encoding", "only a form has encodings");
+        }
+        let is_form = body.media_type == MediaType::Form;
+        let names = body.content.arguments();
+        if is_form && names.iter().any(|name| is_override(Place::Query, name)) {
+            self.say("body", format!("`{METHOD_MEMBER}`: {CHANGES}"));
         }
         if body.media_type == MediaType::JsonPatch && matches!(body.content, Content::Members(_)) {
             self.say("body", "a JSON patch is a list: expected `arg`");

@@ -1,15 +1,17 @@
 //! The body of an operation as arguments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::{
+    excerpt,
     kinds::Kinds,
     operation::Gathering,
-    parameters::{fits, format},
+    parameters::{OVERRIDE, fits, format},
 };
 use crate::rest::{
+    config::is_override,
     entry::{Body, Content, MediaType, Method, Place},
     style::{Format, Style},
 };
@@ -33,8 +35,11 @@ const SPREAD: [&str; 9] = [
 
 /// The longest name of a member that is an argument, in bytes, as in a tool list.
 const MAX_NAME: usize = 200;
-/// The most members of a form that have an encoding, as in a tool list.
+/// The most members of a body that are arguments, and of a form that have an encoding, as in a tool list.
+const MOST_MEMBERS: usize = 200;
 const MOST_ENCODINGS: usize = 200;
+/// The most media types that a reason lists.
+const MOST_KINDS: usize = 5;
 
 /// How the members of a form are written, and those that no call can send, each with its reason.
 type Encoded = (BTreeMap<String, Format>, BTreeMap<String, String>);
@@ -51,28 +56,32 @@ pub(super) fn gather(
     let content = body.get("content").and_then(Value::as_object);
     let content = content.ok_or("nothing is said of its body")?;
     let any = Value::Bool(true);
-    let Some((media_type, media)) = served(content) else {
-        let kinds: Vec<_> = content.keys().map(|kind| format!("`{kind}`")).collect();
-        return Err(format!("its body is {}, and neither JSON nor a form", kinds.join(" or ")));
-    };
-    let schema = gathering.schemas.followed(media.get("schema").unwrap_or(&any))?;
-    if !is_required && has_no_members(schema) {
-        return Ok(None);
-    }
     if !method.may_have_body() {
         let reason = "a body with a method that has none";
         if is_required {
             return Err(format!("it sends {reason}"));
         }
-        gathering.leave_out("its body", reason.to_owned());
+        let schema = served(content).and_then(|(_, media)| media.get("schema"));
+        if !schema.is_some_and(has_no_members) {
+            gathering.leave_out("its body", reason.to_owned());
+        }
+        return Ok(None);
+    }
+    let Some((media_type, media)) = served(content) else {
+        let kinds = content.keys().take(MOST_KINDS).map(|kind| format!("`{}`", excerpt(kind)));
+        let kinds = kinds.collect::<Vec<_>>().join(" or ");
+        return Err(format!("its body is {kinds}, and neither JSON nor a form"));
+    };
+    let schema = gathering.schemas.followed(media.get("schema").unwrap_or(&any))?;
+    if !is_required && has_no_members(schema) {
         return Ok(None);
     }
     let (encoding, unsent) = match media_type {
-        MediaType::Form => encoded(gathering, schema, media),
+        MediaType::Form => encoded(gathering, schema, media)?,
         MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => Encoded::default(),
     };
     let content = if media_type != MediaType::JsonPatch && is_spread(gathering, schema) {
-        let content = members(gathering, schema, (is_required, unsent))?;
+        let content = members(gathering, schema, (is_required, media_type, unsent))?;
         let Some(content) = content else { return Ok(None) };
         content
     } else if let Some((name, reason)) = unsent.into_iter().next() {
@@ -110,9 +119,14 @@ fn is_plain(schema: &Value) -> bool {
 fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
     let Some(properties) = properties.filter(|it| !it.is_empty()) else { return false };
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let mut required = required.filter_map(Value::as_str);
     let is_free =
         |name: &String| name.len() <= MAX_NAME && !gathering.properties.contains_key(name);
-    is_plain(schema) && properties.keys().all(is_free)
+    is_plain(schema)
+        && properties.len() <= MOST_MEMBERS
+        && properties.keys().all(is_free)
+        && required.all(|name| properties.contains_key(name))
 }
 
 /// Spreads the members of the body over the arguments; `None` where a call without a body is one and
@@ -120,16 +134,26 @@ fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
 fn members(
     gathering: &mut Gathering<'_>,
     schema: &Value,
-    (is_required, unsent): (bool, BTreeMap<String, String>),
+    (is_required, media_type, unsent): (bool, MediaType, BTreeMap<String, String>),
 ) -> Result<Option<Content>, String> {
     let converted = gathering.schemas.convert(schema)?;
     let kept = converted.get("properties").and_then(Value::as_object);
     // A member that only responses have is `false`.
     let kept = kept.into_iter().flatten().filter(|(_, member)| **member != Value::Bool(false));
+    let kept_names: BTreeSet<&str> = kept.clone().map(|(name, _)| name.as_str()).collect();
     let required = converted.get("required").and_then(Value::as_array);
-    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_sent = |name: &&str| kept_names.contains(name);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let required: Vec<&str> = required.filter(is_sent).collect();
     let mut names = Vec::new();
     for (name, member) in kept {
+        if media_type == MediaType::Form && is_override(Place::Query, name) {
+            if required.contains(&name.as_str()) {
+                return Err(format!("its body's `{name}`: {OVERRIDE}"));
+            }
+            gathering.leave_out(&format!("`{name}` of its body"), OVERRIDE.to_owned());
+            continue;
+        }
         let is_needed = required.contains(&name.as_str());
         match unsent.get(name) {
             None => {
@@ -172,15 +196,21 @@ fn whole(
 
 /// How the members of a form are written: as their encoding says, or by their kind where it is silent
 /// (OpenAPI 3.1.1, 4.8.15).
-fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Encoded {
+fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Result<Encoded, String> {
     let description = gathering.description;
     let any = Value::Bool(true);
     let (mut formats, mut unsent) = Encoded::default();
     let encodings = media.get("encoding").and_then(Value::as_object).into_iter().flatten();
     let properties = schema.get("properties").and_then(Value::as_object);
-    // Of a form whose members the schema does not list, those with an encoding are known.
-    let is_member = |name: &str| properties.is_none_or(|it| it.contains_key(name));
-    for (name, encoding) in encodings.filter(|(name, _)| is_member(name)).take(MOST_ENCODINGS) {
+    // A composed schema may have members that are not among its own properties.
+    let is_whole = is_plain(schema);
+    let is_member =
+        |name: &str| !is_whole || properties.is_none_or(|properties| properties.contains_key(name));
+    let encodings: Vec<_> = encodings.filter(|(name, _)| is_member(name)).collect();
+    if encodings.len() > MOST_ENCODINGS {
+        return Err(format!("its body has more than {MOST_ENCODINGS} encodings"));
+    }
+    for (name, encoding) in encodings {
         let member = properties.and_then(|it| it.get(name)).unwrap_or(&any);
         let kinds = Kinds::of(description, member);
         let declared = written(encoding);
@@ -197,7 +227,7 @@ fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Encoded 
             }
         }
     }
-    (formats, unsent)
+    Ok((formats, unsent))
 }
 
 /// The format that an encoding declares; `None` where the kind of the value decides.
@@ -217,6 +247,6 @@ fn written(encoding: &Value) -> Result<Option<Format>, String> {
         Some(kind) if MediaType::of(kind) == Some(MediaType::Json) => {
             Ok(Some(Format { style: Style::Json, explode: None }))
         }
-        Some(kind) => Err(format!("the encoding `{kind}`")),
+        Some(kind) => Err(format!("the encoding `{}`", excerpt(kind))),
     }
 }

@@ -7,7 +7,7 @@ use crypto::json;
 use serde_json::Value;
 use serde_saphyr::{Options, options::DuplicateKeyPolicy, options::MergeKeyPolicy};
 
-use super::{LeftOut, MOST_OPERATIONS, Operation, names::tool_name};
+use super::{LeftOut, MOST_OPERATIONS, Operation, excerpt, names::tool_name};
 use crate::{Finding, rest::percent};
 
 /// The deepest nesting of a description.
@@ -16,6 +16,8 @@ const MAX_DEPTH: usize = 100;
 const MAX_NODES: usize = 2_000_000;
 /// The longest `operationId`, in bytes; an operation with a longer one is known by method and path.
 const MAX_ID: usize = 1_000;
+/// The longest path, in bytes, as in a tool list.
+const MAX_PATH: usize = 1_024;
 /// The longest tag by which operations are chosen, in bytes, and how many of an operation are read.
 const MAX_TAG: usize = 200;
 const MOST_TAGS: usize = 20;
@@ -145,9 +147,11 @@ impl Description {
 
     /// Whether a path or an operation is at another address than the API.
     pub(super) fn is_elsewhere(&self, holder: &Value) -> bool {
-        fn first(holder: &Value) -> Option<&str> {
-            let url = holder.pointer("/servers/0/url")?.as_str()?;
-            Some(url.trim_start_matches("https:").trim_end_matches('/'))
+        fn first(holder: &Value) -> Option<(&str, Option<&Value>)> {
+            let server = holder.pointer("/servers/0")?;
+            let url = server.get("url")?.as_str()?;
+            let url = url.strip_prefix("https:").unwrap_or(url).trim_end_matches('/');
+            Some((url, server.get("variables")))
         }
         first(holder).is_some_and(|own| own != first(&self.root).unwrap_or_default())
     }
@@ -165,6 +169,11 @@ impl Description {
             paths.ok_or_else(|| Finding::new("/openapi", "the member `paths` is missing"))?;
         let (mut places, mut unread) = (Vec::new(), Vec::new());
         for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
+            if path.len() > MAX_PATH {
+                let reason = format!("a path of more than {MAX_PATH} bytes");
+                unread.push(LeftOut { operation: excerpt(path), reason });
+                continue;
+            }
             let item = match self.resolve(item) {
                 Ok(item) => item,
                 Err(reason) => {

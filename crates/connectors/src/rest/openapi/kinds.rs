@@ -21,6 +21,7 @@ pub(super) struct Kinds {
 impl Kinds {
     const ALL: Self = Self { scalar: true, list: true, object: true };
     const NONE: Self = Self { scalar: false, list: false, object: false };
+    const SCALAR: Self = Self { scalar: true, ..Self::NONE };
 
     /// The kinds of values that the schema may accept.
     pub(super) fn of(description: &Description, schema: &Value) -> Self {
@@ -64,7 +65,7 @@ impl Kinds {
             "object" => Self { object: true, ..Self::NONE },
             // A call does not send `null`.
             "null" => Self::NONE,
-            _ => Self { scalar: true, ..Self::NONE },
+            _ => Self::SCALAR,
         }
     }
 
@@ -74,7 +75,7 @@ impl Kinds {
             Value::Array(_) => Self::named("array"),
             Value::Object(_) => Self::named("object"),
             Value::Null => Self::NONE,
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::named("scalar"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::SCALAR,
         }
     }
 

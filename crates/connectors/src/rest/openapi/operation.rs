@@ -35,11 +35,11 @@ pub(super) fn read(
     }
     let method = Method::deserialize(Value::from(place.method.to_uppercase()));
     let method = method.map_err(|error| error.to_string())?;
-    let full = arguments(description, place, (item, operation, method), Detail::Full)?;
-    let fitting = if full.schema.to_string().len() > ArgsSchema::MAX_TRANSLATED_BYTES {
-        arguments(description, place, (item, operation, method), Detail::Bare)?
-    } else {
-        full
+    let with = |detail| arguments(description, place, (item, operation, method), detail);
+    let fits = |full: &Arguments| full.schema.to_string().len() <= ArgsSchema::MAX_TRANSLATED_BYTES;
+    let fitting = match with(Detail::Full) {
+        Ok(full) if fits(&full) => full,
+        Ok(_) | Err(_) => with(Detail::Bare)?,
     };
     let Arguments { schema, parameters, body, without, parts } = fitting;
     let operation_id = place.id.clone();
@@ -105,6 +105,12 @@ fn arguments(
     let in_path = path_arguments(&place.path).ok_or("its path has braces that do not fit")?;
     if let Some(name) = in_path.iter().find(|name| !gathering.properties.contains_key(*name)) {
         return Err(format!("its path has `{{{name}}}`, of which nothing is said"));
+    }
+    let is_placed = |name: &String| {
+        in_path.contains(name) || gathering.parameters.iter().any(|it| it.arg == *name)
+    };
+    if let Some(name) = gathering.properties.keys().find(|name| !is_placed(name)) {
+        return Err(format!("its path has no `{{{name}}}`"));
     }
     let body = match operation.get("requestBody") {
         Some(body) => body::gather(&mut gathering, body, method)?,

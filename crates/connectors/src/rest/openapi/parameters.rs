@@ -4,7 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{body::served, document::Description, kinds::Kinds, operation::Gathering};
+use super::{
+    body::served,
+    document::Description,
+    excerpt,
+    kinds::Kinds,
+    operation::Gathering,
+    schema::{Detail, Schemas},
+};
 use crate::rest::{
     config::{free_header, is_override},
     entry::{MediaType, Parameter, Place},
@@ -19,6 +26,9 @@ const MAX_NAME: usize = 200;
 const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
 /// The places of parameters, those whose names are fixed first.
 const PLACES: [&str; 3] = ["path", "query", "header"];
+
+/// Why a parameter is left out that some servers take for the method or the path of a request.
+pub(super) const OVERRIDE: &str = "it changes which operation is called";
 
 /// A parameter with its place and name.
 type Listed<'a> = ((String, String), &'a Value);
@@ -121,18 +131,23 @@ fn placed(
 ) -> Result<Value, String> {
     let place = match place.as_str() {
         "path" => None,
+        "query" if is_override(Place::Query, name) => return Err(OVERRIDE.to_owned()),
         "query" => Some(Place::Query),
         "header" if free_header(name).is_none() => {
             return Err("a header that the connector sets".to_owned());
         }
-        "header" if is_override(name) => {
-            return Err("a header that changes which operation is called".to_owned());
-        }
+        "header" if is_override(Place::Header, name) => return Err(OVERRIDE.to_owned()),
         "header" => Some(Place::Header),
         "cookie" => return Err("a cookie".to_owned()),
-        place => return Err(format!("the place `{place}`")),
+        place => return Err(format!("the place `{}`", excerpt(place))),
     };
     let (schema, format) = written(gathering.description, place, parameter)?;
+    if parameter.get("required") != Some(&Value::Bool(true)) && place.is_some() {
+        // What it refers to is read at the end, when it is too late to leave only the parameter out.
+        let mut alone = Schemas::of(gathering.description, Detail::Bare);
+        alone.convert(schema)?;
+        alone.definitions()?;
+    }
     let text = parameter.get("description").and_then(Value::as_str);
     let converted = gathering.schemas.convert_described(schema, text)?;
     let name = name.clone();
@@ -170,7 +185,7 @@ fn written<'a>(
         return match style {
             "simple" if kinds.has(Kind::Scalar) => Ok((schema, Format::default())),
             "simple" => Err("a list or an object in a path".to_owned()),
-            _ => Err(format!("the style `{style}` in a path")),
+            _ => Err(format!("the style `{}` in a path", excerpt(style))),
         };
     };
     let format = format(style, parameter.get("explode").and_then(Value::as_bool))?;
@@ -186,7 +201,7 @@ pub(super) fn format(style: &str, explode: Option<bool>) -> Result<Format, Strin
         "spaceDelimited" => Style::SpaceDelimited,
         "pipeDelimited" => Style::PipeDelimited,
         "deepObject" => Style::DeepObject,
-        _ => return Err(format!("the style `{style}`")),
+        _ => return Err(format!("the style `{}`", excerpt(style))),
     };
     Ok(Format { style, explode })
 }

@@ -80,7 +80,8 @@ impl<'a> Schemas<'a> {
 
     /// Counts parts that are carried over.
     fn spend(&mut self, parts: usize) -> Result<(), String> {
-        // Parts of an operation that is left out are read, too.
+        // The description's count goes on where that of the operation ends: the parts of an operation that
+        // is left out were read, too.
         if !self.description.spend(parts) {
             return Err("the schemas before it have used up what may be read".to_owned());
         }
@@ -102,7 +103,7 @@ impl<'a> Schemas<'a> {
         schema: &Value,
         text: Option<&str>,
     ) -> Result<Value, String> {
-        self.told = text.map(str::to_owned);
+        self.told = text.filter(|_| self.detail == Detail::Full).map(str::to_owned);
         let converted = self.convert(schema);
         let told = self.told.take();
         let mut converted = converted?;

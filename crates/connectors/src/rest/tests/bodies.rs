@@ -134,6 +134,7 @@ async fn a_form_of_any_members_is_one_argument() {
             "/body/tags: expected a list without `null`, which a form cannot have",
         ),
         (json!({"tags": vec![1; 4_097]}), "/body/tags: expected at most 4096 items"),
+        (json!({"_method": "DELETE"}), "/body/_method: expected no member that changes the method"),
     ] {
         assert_eq!(tool.check_args(&json!({"body": body})).unwrap_err(), expected);
     }
@@ -222,4 +223,22 @@ fn a_body_of_a_method_that_has_none_is_left_out_with_its_reason() {
     assert_eq!(left_out[0].operation, "GET /things, its body");
     assert_eq!(left_out[0].reason, "a body with a method that has none");
     assert_eq!(reason(&with(true)), "it sends a body with a method that has none");
+}
+
+#[tokio::test]
+async fn a_body_whose_required_members_are_not_listed_is_one_argument() {
+    let schema =
+        json!({"type": "object", "required": ["kind"], "properties": {"a": {"type": "string"}}});
+    let content = json!({"application/json": {"schema": schema}});
+    let found = args(with_body(json!({"required": true, "content": content}))).await;
+    assert_eq!(found["required"], json!(["body"]));
+}
+
+#[tokio::test]
+async fn an_encoding_of_a_composed_form_counts() {
+    let tags = json!({"type": "object", "properties": {"tags": {"type": "array"}}});
+    let schema = json!({"type": "object", "properties": {"a": {}}, "allOf": [tags]});
+    let encoding = json!({"tags": {"style": "form", "explode": false}});
+    let call = json!({"body": {"tags": ["a", "b"]}});
+    assert_eq!(sent(form(schema, encoding), call).await, Some(pair(FORM, "tags=a,b")));
 }

@@ -34,6 +34,10 @@ fn what_is_wrong_in_a_config_is_told_by_its_place() {
             "expected either",
         ),
         (
+            json!({"base_url": "https://a.example/{tenant}", "tools": [get()]}),
+            "`/base_url`: expected an address without",
+        ),
+        (
             json!({"base_url": "https://a.example/?x=1", "tools": [get()]}),
             "`/base_url`: the address has a query",
         ),

@@ -227,6 +227,13 @@ async fn a_clash_is_the_same_in_whatever_order_operations_are_chosen() {
         assert_eq!(file.config["tools"][0]["name"], "a_b");
         assert_eq!(file.tools, 2);
     }
+    // A name that somebody chose is taken, in a file as in a config.
+    let choices = [Choice::Tag("two"), Choice::Operation("a b")];
+    let file = convert(&description.to_string(), &choices).unwrap();
+    assert_eq!((file.tools, file.left_out.len()), (1, 1));
+    let mut config = config(description);
+    config["operations"] = json!([{"tag": "two"}, {"operation": "a b"}]);
+    assert_eq!(built(&blueprint(config)).await.unwrap().tools().len(), 1);
 }
 
 /// A description may name one thing very often; what is kept of it is bounded.
@@ -271,7 +278,7 @@ fn a_parameter_in_another_place_or_of_a_very_long_name_is_left_out_with_its_reas
     assert_eq!(called.parameters.len(), 1);
     let over = with(json!([parameter("header", "X-HTTP-Method-Override", false)]));
     let (_, left_out) = every_operation(&over);
-    assert_eq!(left_out[0].reason, "a header that changes which operation is called");
+    assert_eq!(left_out[0].reason, "it changes which operation is called");
 }
 
 #[test]
@@ -334,4 +341,69 @@ fn an_address_of_its_own_is_another_than_that_of_the_api() {
         }
         assert_eq!(every_operation(&description).0.len(), usize::from(is_served), "{case}");
     }
+}
+
+#[test]
+fn a_parameter_of_the_path_is_in_the_path() {
+    let parameter =
+        json!({"in": "path", "name": "id", "required": true, "schema": {"type": "string"}});
+    let (served, left_out) = every_operation(&described(get(json!({"parameters": [parameter]}))));
+    assert_eq!(served.len(), 0);
+    assert_eq!(left_out[0].reason, "its path has no `{id}`");
+}
+
+/// One text may be in the reasons of very many operations.
+#[test]
+fn a_reason_quotes_no_more_than_the_beginning_of_a_text() {
+    let long = "x".repeat(200_000);
+    let body = json!({"required": true, "content": {long.as_str(): {}}});
+    let parameter = |parameter: Value| {
+        let mut parameter = parameter;
+        parameter["name"] = json!("a");
+        parameter["required"] = json!(true);
+        described(get(json!({"parameters": [parameter]})))
+    };
+    let schema = json!({"type": "string"});
+    for description in [
+        described(json!({"/things": {"post": {"operationId": "op", "requestBody": body}}})),
+        described(json!({long.replace('x', "/x"): {"get": {"operationId": "op"}}})),
+        parameter(json!({"in": long, "schema": schema})),
+        parameter(json!({"in": "query", "style": long, "schema": schema})),
+    ] {
+        let (served, left_out) = every_operation(&description);
+        assert_eq!((served.len(), left_out.len()), (0, 1));
+        let left = &left_out[0];
+        assert!(left.reason.len() + left.operation.len() < 300, "{}", left.reason.len());
+    }
+}
+
+/// Frameworks take it for the method of a request.
+#[test]
+fn no_argument_is_a_method() {
+    let schema = json!({"type": "string"});
+    let parameter = json!({"in": "query", "name": "_method", "schema": schema});
+    let (served, left_out) = every_operation(&described(get(json!({"parameters": [parameter]}))));
+    assert_eq!((served.len(), left_out.len()), (1, 1));
+    let form = |schema: Value| {
+        let media = json!({"application/x-www-form-urlencoded": {"schema": schema}});
+        described(
+            json!({"/things": {"post": {"operationId": "op", "requestBody": {"content": media}}}}),
+        )
+    };
+    let members = json!({"type": "object", "properties": {"_method": schema, "a": schema}});
+    let (served, left_out) = every_operation(&form(members));
+    assert_eq!((served.len(), left_out.len()), (1, 1));
+    assert_eq!(left_out[0].reason, "it changes which operation is called");
+}
+
+/// Only the parameter is left out, wherever its schema is.
+#[test]
+fn a_parameter_is_left_out_alone_if_what_it_refers_to_cannot_be_used() {
+    let parameter =
+        json!({"in": "query", "name": "a", "schema": {"$ref": "#/components/schemas/A"}});
+    let mut description = described(get(json!({"parameters": [parameter]})));
+    description["components"] = json!({"schemas": {"A": {"type": "string", "pattern": "(?!no)"}}});
+    let (served, left_out) = every_operation(&description);
+    assert_eq!((served.len(), left_out.len()), (1, 1), "{left_out:?}");
+    assert_eq!(left_out[0].operation, "GET /things, parameter `a`");
 }

@@ -100,7 +100,18 @@ async fn an_argument_is_one_segment_of_the_path() {
     let tool = named(&*connector, "pets.tool");
     let steps = ["", ".", "..", "../admin", "a/..", "a/../b", "..\\admin", "./x"];
     let encoded = ["%2e%2e", ".%2E", "%252e%252e", "..%2frefunds%2f7", "a%2Fb", "a%5cb", "%2f"];
-    let others = ["a/b", "a\\b", "../refunds/7", "..;x", ";", "%25252525252541"];
+    let others = [
+        "a/b",
+        "a\\b",
+        "../refunds/7",
+        "..;x",
+        ";",
+        "..?x",
+        "..#x",
+        "a\r\nHost: x",
+        "a%00",
+        "%25252525252541",
+    ];
     for bad in steps.iter().chain(&encoded).chain(&others) {
         let error = tool.check_args(&json!({"pet": bad})).unwrap_err();
         assert!(error.starts_with("/pet: expected"), "{bad}: {error}");
@@ -127,7 +138,6 @@ async fn an_argument_is_one_segment_of_the_path() {
         (&*"x".repeat(300), &*format!("/pets/{}", "x".repeat(300))),
         ("a?b=c#d", "/pets/a%3Fb%3Dc%23d"),
         ("a%2e%2e", "/pets/a%252e%252e"),
-        ("a\r\nHost: x", "/pets/a%0D%0AHost%3A%20x"),
         ("a;b=c", "/pets/a%3Bb%3Dc"),
         ("@evil.example", "/pets/%40evil.example"),
         ("...", "/pets/..."),

@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::super::document::{Description, Dialect};
+use super::{
+    super::document::{Description, Dialect},
+    NAMES_OF_A_PART,
+};
 
 /// The most schemas that lead from one to the next.
 const MOST_STEPS: usize = 64;
@@ -64,7 +67,7 @@ impl<'a> ReadOnly<'a> {
     }
 
     fn is_target(&mut self, reference: &str, left: usize) -> Result<bool, String> {
-        // What contains itself adds nothing to itself.
+        // A schema that contains itself is read-only by its other words only.
         self.known.insert(reference.to_owned(), false);
         let target = self.description.target(reference)?;
         let is_read_only = self.is_within(target, left)?;
@@ -78,6 +81,7 @@ impl<'a> ReadOnly<'a> {
         if let Some(reference) = reference(schema) {
             let known = self.names.get(reference).cloned();
             let of_target = known.map_or_else(|| self.names_of_target(reference, left), Ok)?;
+            self.spend(of_target.len())?;
             names.extend(of_target.iter().cloned());
         }
         let properties = schema.get("properties").and_then(Value::as_object);
@@ -87,7 +91,9 @@ impl<'a> ReadOnly<'a> {
             }
         }
         for part in self.parts(schema) {
-            names.extend(self.names_within(part, left)?.iter().cloned());
+            let of_part = self.names_within(part, left)?;
+            self.spend(of_part.len())?;
+            names.extend(of_part.iter().cloned());
         }
         Ok(Rc::new(names))
     }
@@ -98,6 +104,15 @@ impl<'a> ReadOnly<'a> {
         let names = self.names_within(target, left)?;
         self.names.insert(reference.to_owned(), Names::clone(&names));
         Ok(names)
+    }
+
+    /// Counts names that are copied: many references may each lead to many.
+    fn spend(&self, names: usize) -> Result<(), String> {
+        if self.description.spend(names / NAMES_OF_A_PART) {
+            Ok(())
+        } else {
+            Err("the schemas before it have used up what may be read".to_owned())
+        }
     }
 
     /// Whether the schema's own words count: in 3.0 none does beside a reference.

@@ -120,3 +120,18 @@ async fn what_references_multiply_is_bounded() {
     assert!(schema.check(&json!({"it": value(json!({}))})).is_ok());
     assert!(schema.check(&json!({"it": value(json!(1))})).is_err());
 }
+
+/// The library checks each part again where it looks for members that none has evaluated.
+#[test]
+fn unevaluated_properties_within_each_other_are_a_reason() {
+    let within = |levels: usize| {
+        (0..levels).fold(json!({"type": "object"}), |inner, _| {
+            json!({"anyOf": [inner], "unevaluatedProperties": false})
+        })
+    };
+    left_out(&described(CURRENT, within(25), json!({})), "schemas apply to one value");
+    let (served, _) = super::openapi::every_operation(
+        &super::Description::read(&described(CURRENT, within(3), json!({}))).unwrap(),
+    );
+    assert_eq!(served.len(), 1);
+}
