@@ -335,6 +335,13 @@ fn public_descriptions_become_tools_and_what_does_not_has_a_reason() {
         let expected: BTreeMap<&str, usize> =
             left_out.iter().map(|(count, reason)| (*reason, *count)).collect();
         assert_eq!((listed.len(), reasons), (tools, expected), "{file}");
+        // No tool has a body that no argument fills.
+        let empty = |tool: &&Value| {
+            tool["body"].is_object()
+                && tool["body"]["arg"].is_null()
+                && tool["body"]["members"].as_array().is_none_or(Vec::is_empty)
+        };
+        assert_eq!(listed.iter().find(empty), None, "{file}");
         // As many as a connector has are one, whatever the file says.
         let tools = listed.iter().take(200).cloned().collect::<Vec<_>>();
         let config = json!({"base_url": "https://api.example.com", "auth": "none", "tools": tools});

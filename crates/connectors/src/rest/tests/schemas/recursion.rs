@@ -125,9 +125,10 @@ async fn what_references_multiply_is_bounded() {
 #[test]
 fn unevaluated_properties_within_each_other_are_a_reason() {
     let within = |levels: usize| {
-        (0..levels).fold(json!({"type": "object"}), |inner, _| {
-            json!({"anyOf": [inner], "unevaluatedProperties": false})
-        })
+        (0..levels).fold(
+            json!({"type": "object"}),
+            |inner, _| json!({"anyOf": [inner], "unevaluatedProperties": false}),
+        )
     };
     left_out(&described(CURRENT, within(25), json!({})), "schemas apply to one value");
     let (served, _) = super::openapi::every_operation(
