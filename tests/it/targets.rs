@@ -212,8 +212,8 @@ async fn a_token_goes_to_no_other_api_than_the_one_it_was_set_for() {
     assert_eq!(checks["ok"], true, "{checks}");
     org.send(Request::raw(&format!("{path}/tools/refresh"), "")).await.ok();
     assert_eq!(standing(&org, &path).await, ["pinned"]);
-    let called = caller.executed("zoo.listPets", json!({ "limit": 1 })).await;
-    assert_eq!(called["status"], "executed", "{called}");
+    let run = caller.executed("zoo.listPets", json!({ "limit": 1 })).await;
+    assert_eq!(run["status"], "executed", "{run}");
     // All of a host is one receiver, so that another path needs no credential.
     let path_only = with(&config, &at(format!("http://{home}/v2")));
     org.send(Request::post(&path, &path_only)).await.ok();
