@@ -16,7 +16,7 @@ use self::{
     reading::{Reading, look_agains},
 };
 use super::{
-    entry::{Common, Entry, Place},
+    entry::{Called, Common, Entry, Place, Said},
     openapi::LeftOut,
     request::Operation,
 };
@@ -177,6 +177,19 @@ pub(super) fn read(connector: &ConnectorName, config: &Value) -> Result<Config, 
     })
 }
 
+/// Why no config can have this tool, whatever else is in it.
+pub(super) fn fault(called: Called, said: Said) -> Option<String> {
+    let common = Common {
+        base_url: String::new(),
+        headers: BTreeMap::new(),
+        timeout_ms: default_timeout(),
+        max_bytes: default_bytes(),
+    };
+    let entry = Entry::of(called, said, &common);
+    let findings = Reading::at(String::new()).findings(&entry);
+    findings.into_iter().next().map(|finding| finding.message)
+}
+
 /// Gathers the tools of a config.
 struct Gathering<'a> {
     connector: &'a ConnectorName,
@@ -261,7 +274,7 @@ fn base(text: &str) -> Result<Address, Finding> {
 /// The headers of every request: what is accepted, who asks, and those of the config.
 fn headers(written: &BTreeMap<String, String>) -> Result<HeaderMap, Finding> {
     let mut headers = HeaderMap::new();
-    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
     headers.insert(header::USER_AGENT, HeaderValue::from_static("chancery"));
     for (name, value) in written {
         let at = format!("/headers/{name}");

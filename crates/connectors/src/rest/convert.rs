@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::{
     entry::{Called, Said},
     openapi::{
-        Choice, Description, LeftOut, Operation, chosen, every_operation, matched, of_places, read,
-        sorted,
+        Choice, Description, LeftOut, Operation, accepted, chosen, every_operation, of_places,
+        read, sorted,
     },
 };
 use crate::Finding;
@@ -68,7 +68,7 @@ fn of_choices(
         places.retain(|place| taken.insert(place.key()));
         if is_named(&choice) {
             for place in places {
-                let operation = matched(read(description, place));
+                let operation = accepted(read(description, place));
                 named.push(operation.map_err(|left| bad(left.reason))?);
             }
         } else {
@@ -93,7 +93,7 @@ fn of_choices(
             Err(LeftOut { operation: operation.key().to_owned(), reason })
         }
     };
-    let tagged = of_places(description, tagged.into_iter()).map(matched);
+    let tagged = of_places(description, tagged.into_iter()).map(accepted);
     let tagged: Vec<_> = tagged.map(|operation| operation.and_then(free)).collect();
     Ok(sorted(named.into_iter().map(Ok).chain(tagged)))
 }

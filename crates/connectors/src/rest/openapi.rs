@@ -14,8 +14,10 @@ mod schema;
 pub(super) use document::{Description, Place};
 
 use self::names::clashes;
-use super::entry::{Called, Said};
-use crate::ArgsSchema;
+use super::{
+    config,
+    entry::{Called, Said},
+};
 
 /// The most operations that are looked at.
 const MOST_OPERATIONS: usize = 5_000;
@@ -62,15 +64,6 @@ impl Operation {
         self.parts
     }
 
-    /// The operation, where a matcher can hold its arguments; else why it cannot. The matcher is not
-    /// kept: the tool of the operation makes one.
-    pub(super) fn matched(self) -> Result<Self, String> {
-        match ArgsSchema::compile_translated(&self.called.args) {
-            Ok(_) => Ok(self),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
     /// How it is called, and what the description says of it.
     pub(super) fn into_parts(self) -> (Called, Said) {
         (self.called, self.said)
@@ -96,7 +89,7 @@ pub enum Choice<'a> {
 pub(super) type Chosen = Result<Operation, LeftOut>;
 
 /// The operations of a description, each read when it is needed, or why it cannot be served. Whether
-/// a matcher can hold its arguments is left to the caller.
+/// a config can have its tool is left to the caller.
 pub(super) fn operations(description: &Description) -> impl Iterator<Item = Chosen> {
     let unread = description.unread().iter().cloned().map(Err);
     unread.chain(of_places(description, description.places().iter()))
@@ -104,7 +97,7 @@ pub(super) fn operations(description: &Description) -> impl Iterator<Item = Chos
 
 /// Every operation of a description that can be served, and what cannot.
 pub(super) fn every_operation(description: &Description) -> (Vec<Operation>, Vec<LeftOut>) {
-    sorted(operations(description).map(matched))
+    sorted(operations(description).map(accepted))
 }
 
 /// The operations that a choice names; on failure, why it names none.
@@ -139,12 +132,13 @@ pub(super) fn read(description: &Description, place: &Place) -> Chosen {
     description.at(place).map_err(|reason| LeftOut { operation: place.key(), reason })
 }
 
-/// The operation, where a matcher can hold its arguments.
-pub(super) fn matched(operation: Chosen) -> Chosen {
-    operation.and_then(|operation| {
-        let key = operation.key().to_owned();
-        operation.matched().map_err(|reason| LeftOut { operation: key, reason })
-    })
+/// The operation, where a config can have its tool.
+pub(super) fn accepted(operation: Chosen) -> Chosen {
+    let operation = operation?;
+    match config::fault(operation.called.clone(), operation.said.clone()) {
+        None => Ok(operation),
+        Some(reason) => Err(LeftOut { operation: operation.key, reason }),
+    }
 }
 
 /// Those that are served and what is not.

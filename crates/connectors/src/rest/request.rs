@@ -3,7 +3,10 @@
 //! What an argument holds never changes which operation is called: in a path it is one segment, in a
 //! query one value, in a header one line of visible characters.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -13,7 +16,7 @@ use super::{
     config::is_override,
     entry::{Body, Content, Entry, MediaType, Method, Parameter, Place},
     percent::decoded,
-    style::{pairs_by_kind, scalar},
+    style::{Style, pairs_by_kind, scalar},
 };
 
 pub(super) use super::percent::encode;
@@ -29,9 +32,17 @@ pub(super) struct Operation {
     pub(super) method: Method,
     segments: Vec<Segment>,
     parameters: Vec<Parameter>,
+    /// The names of the query.
+    query: Names,
+    /// The arguments that every call has.
+    required: BTreeSet<String>,
     body: Option<Body>,
     headers: HeaderMap,
 }
+
+/// The names of a query or of a form, by the way they are written there.
+#[derive(Debug, Clone)]
+struct Names(BTreeMap<String, String>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
@@ -76,10 +87,14 @@ impl Operation {
     /// The operation of a tool that was checked; the path begins below `base`, the base's own path.
     pub(super) fn of(entry: &Entry, base: &str, headers: HeaderMap) -> Option<Self> {
         let path = format!("{}{}", base.trim_end_matches('/'), entry.path);
+        let in_query = entry.parameters.iter().filter(|it| it.place == Place::Query);
+        let required = entry.arguments().filter(|argument| entry.requires(argument));
         Some(Self {
             method: entry.method,
             segments: segments(&path)?,
             parameters: entry.parameters.clone(),
+            query: Names::of(in_query.map(|parameter| parameter.name.as_str())),
+            required: required.map(str::to_owned).collect(),
             body: entry.body.clone(),
             headers,
         })
@@ -94,18 +109,24 @@ impl Operation {
             let Some(value) = args.get(&parameter.arg).filter(|value| !value.is_null()) else {
                 continue;
             };
-            match parameter.place {
+            let is_sent = match parameter.place {
                 Place::Query => {
-                    let others = self.parameters.iter().map(|other| other.name.as_str());
                     let pairs = parameter.format.pairs(&parameter.name, value);
-                    let pairs = pairs.and_then(|pairs| no_other(pairs, &parameter.name, others));
-                    query.extend(pairs.map_err(|it| format!("/{}: expected {it}", parameter.arg))?);
+                    let pairs = pairs.and_then(|it| self.query.no_other(it, &parameter.name));
+                    let pairs = pairs.map_err(|it| format!("/{}: expected {it}", parameter.arg))?;
+                    let is_sent = !pairs.is_empty();
+                    query.extend(pairs);
+                    is_sent
                 }
                 Place::Header => {
-                    if let Some((name, value)) = line(parameter, value)? {
-                        headers.insert(name, value);
-                    }
+                    let line = line(parameter, value)?;
+                    let is_sent = line.is_some();
+                    headers.extend(line);
+                    is_sent
                 }
+            };
+            if !is_sent {
+                self.may_be_absent(&parameter.arg)?;
             }
         }
         if !query.is_empty() {
@@ -165,59 +186,90 @@ impl Operation {
         };
         let Some(value) = value else { return Ok(None) };
         let bytes = match body.media_type {
-            MediaType::Form => form(body, &value)?.into(),
+            MediaType::Form => self.form(body, &value)?.into(),
             MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => {
                 value.to_string().into()
             }
         };
         Ok(Some((body.media_type, bytes)))
     }
-}
 
-/// The members of a form, `null` left out.
-fn form(body: &Body, value: &Value) -> Result<String, String> {
-    let at = |member: &str| match &body.content {
-        Content::Members(_) => format!("/{member}"),
-        Content::Arg(name) => format!("/{name}/{member}"),
-    };
-    let Some(members) = value.as_object() else {
-        let arguments = body.content.arguments().join(", ");
-        return Err(format!("/{arguments}: expected an object, since the body is a form"));
-    };
-    let mut pairs = Vec::new();
-    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-        if is_override(Place::Query, name) {
-            return Err(format!("{}: expected no member that changes the method", at(name)));
-        }
-        let written = match body.encoding.get(name) {
-            None => pairs_by_kind(name, value),
-            Some(format) => format
-                .pairs(name, value)
-                .and_then(|written| no_other(written, name, members.keys().map(String::as_str))),
+    /// The members of a form, `null` left out.
+    fn form(&self, body: &Body, value: &Value) -> Result<String, String> {
+        let Some(members) = value.as_object() else {
+            let arguments = body.content.arguments().join(", ");
+            return Err(format!("/{arguments}: expected an object, since the body is a form"));
         };
-        pairs.extend(written.map_err(|it| format!("{}: expected {it}", at(name)))?);
+        let names = Names::of(members.keys().map(String::as_str));
+        let mut pairs = Vec::new();
+        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+            let at = match &body.content {
+                Content::Members(_) => format!("/{name}"),
+                Content::Arg(argument) => format!("/{argument}/{name}"),
+            };
+            let written = member(body, name, value).and_then(|it| names.no_other(it, name));
+            let written = written.map_err(|expected| format!("{at}: expected {expected}"))?;
+            if written.is_empty() && matches!(body.content, Content::Members(_)) {
+                self.may_be_absent(name)?;
+            }
+            pairs.extend(written);
+        }
+        Ok(pairs.join("&"))
     }
-    Ok(pairs.join("&"))
-}
 
-/// The pairs, none of which has the name of another parameter or member: `filter[role]` of the object
-/// `filter` would be read as the parameter of that name, which has a schema of its own.
-fn no_other<'a>(
-    pairs: Vec<String>,
-    name: &str,
-    others: impl Iterator<Item = &'a str>,
-) -> Result<Vec<String>, String> {
-    for other in others.filter(|other| *other != name) {
-        let mut start = String::new();
-        encode(other, &mut start);
-        start.push('=');
-        if pairs.iter().any(|pair| pair.starts_with(&start)) {
+    /// Refuses a value that is written as nothing where the API needs one.
+    fn may_be_absent(&self, argument: &str) -> Result<(), String> {
+        if self.required.contains(argument) {
             return Err(format!(
-                "no member that is written as `{other}`, which is another argument"
+                "/{argument}: expected at least one item or member: nothing is sent for an empty \
+                 value, and this one is required"
             ));
         }
+        Ok(())
     }
-    Ok(pairs)
+}
+
+/// The pairs of one member of a form; on failure, what was expected.
+fn member(body: &Body, name: &str, value: &Value) -> Result<Vec<String>, String> {
+    if is_override(Place::Query, name) {
+        return Err("no member that changes the method".to_owned());
+    }
+    if let Some(format) = body.encoding.get(name) {
+        return format.pairs(name, value);
+    }
+    // The members of a closed form are known; `filter[role]` of an open one would be read as a member
+    // of `filter`, which has a schema of its own.
+    let outer = name.split_once('[').map(|(outer, _)| outer);
+    let outer = outer.and_then(|outer| Some((outer, body.encoding.get(outer)?)));
+    match (&body.content, outer) {
+        (Content::Arg(_), Some((outer, format))) if format.style == Style::DeepObject => {
+            Err(format!("no member that is written as a part of `{outer}`"))
+        }
+        _ => pairs_by_kind(name, value),
+    }
+}
+
+impl Names {
+    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let written = |name: &str| {
+            let mut written = String::new();
+            encode(name, &mut written);
+            (written, name.to_owned())
+        };
+        Self(names.map(written).collect())
+    }
+
+    /// The pairs of `own`, none of which has the name of another parameter or member: `filter[role]` of
+    /// the object `filter` would be read as the parameter of that name, which has a schema of its own.
+    fn no_other(&self, pairs: Vec<String>, own: &str) -> Result<Vec<String>, String> {
+        let names = pairs.iter().filter_map(|pair| self.0.get(pair.split_once('=')?.0));
+        match names.into_iter().find(|name| *name != own) {
+            None => Ok(pairs),
+            Some(other) => {
+                Err(format!("no member that is written as `{other}`, which is another argument"))
+            }
+        }
+    }
 }
 
 /// Checks a text of an argument, or a segment with an argument in it.

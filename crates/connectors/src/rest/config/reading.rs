@@ -38,9 +38,7 @@ impl Reading {
         (base, headers): (&Address, &HeaderMap),
     ) -> Result<Declared, Vec<Finding>> {
         let name = self.name(connector, &entry);
-        let args = self.args(&entry);
-        self.arguments(&entry);
-        self.outcome(&entry);
+        let args = self.read(&entry);
         let operation = Operation::of(&entry, base.path_and_query(), headers.clone());
         let (Some(name), Some(args), Some(operation), true) =
             (name, args, operation, self.findings.is_empty())
@@ -52,14 +50,28 @@ impl Reading {
         Ok(Declared { name, entry, shown, operation, args: Arc::new(args) })
     }
 
+    /// What is wrong with the tool, the name of its connector aside.
+    pub(super) fn findings(mut self, entry: &Entry) -> Vec<Finding> {
+        self.read(entry);
+        self.findings
+    }
+
+    /// The matcher of the arguments, where it can be made; gathers what is wrong with the tool.
+    fn read(&mut self, entry: &Entry) -> Option<ArgsSchema> {
+        if entry.name == "undo" {
+            self.say("name", "the name `undo` is reserved for undoing writes");
+        }
+        let args = self.args(entry);
+        self.arguments(entry);
+        self.outcome(entry);
+        args
+    }
+
     fn say(&mut self, member: &str, message: impl Into<String>) {
         self.findings.push(Finding::new(format!("{}/{member}", self.at), message));
     }
 
     fn name(&mut self, connector: &ConnectorName, entry: &Entry) -> Option<ToolName> {
-        if entry.name == "undo" {
-            self.say("name", "the name `undo` is reserved for undoing writes");
-        }
         let name = format!("{connector}.{}", entry.name).parse();
         name.map_err(|error: ToolNameError| self.say("name", error.to_string())).ok()
     }

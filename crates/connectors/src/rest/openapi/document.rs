@@ -75,6 +75,14 @@ impl Place {
         format!("{} {}", self.method.to_uppercase(), self.path)
     }
 
+    /// Whether this is its method and path.
+    fn is_at(&self, wanted: &str) -> bool {
+        let is = |(method, path): (&str, &str)| {
+            path == self.path && method.eq_ignore_ascii_case(self.method)
+        };
+        wanted.split_once(' ').is_some_and(is)
+    }
+
     /// The `operationId`, with method and path.
     pub(super) fn called(&self) -> String {
         self.id.as_ref().map_or_else(|| self.key(), |id| format!("{id} ({})", self.key()))
@@ -208,7 +216,7 @@ impl Description {
 
     /// The operation with this `operationId`, or with this method and path; else why there is none.
     pub(crate) fn place(&self, wanted: &str) -> Result<&Place, String> {
-        let by_key = self.places.iter().find(|place| place.key() == wanted);
+        let by_key = self.places.iter().find(|place| place.is_at(wanted));
         let mut by_id = self.places.iter().filter(|place| place.id.as_deref() == Some(wanted));
         match (by_key, by_id.next(), by_id.next()) {
             (Some(place), _, _) | (None, Some(place), None) => Ok(place),

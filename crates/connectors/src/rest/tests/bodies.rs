@@ -81,6 +81,47 @@ async fn json_is_sent_where_it_is_offered_and_else_patches_and_forms_by_name() {
     );
 }
 
+/// A form whose members are not all known is one argument, in which a member of any name may be.
+#[tokio::test]
+async fn no_member_of_an_open_form_is_written_as_a_part_of_another() {
+    let schema = json!({"type": "object", "minProperties": 1, "properties": {
+        "user": {"type": "object", "properties": {"role": {"enum": ["guest"]}}},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    }});
+    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
+    let description = form(schema, encoding);
+    let tool = built_of(description.clone()).await;
+    for (body, expected) in [
+        (
+            json!({"user[role]": "admin"}),
+            "/body/user[role]: expected no member that is written as a part of `user`",
+        ),
+        (
+            json!({"user": {"role": "guest"}, "user[role]": "admin"}),
+            "/body/user: expected no member that is written as `user[role]`, which is another \
+             argument",
+        ),
+        (json!({"_METHOD": "DELETE"}), "/body/_METHOD: expected no member that changes the method"),
+    ] {
+        assert_eq!(tool.check_args(&json!({"body": body})).unwrap_err(), expected);
+    }
+    // Of the others nothing is known, so that brackets in their names say nothing.
+    let call = json!({"body": {"user": {"role": "guest"}, "other[a]": "b", "tags": ["c", "d"]}});
+    let expected = "other%5Ba%5D=b&tags=c&tags=d&user%5Brole%5D=guest";
+    assert_eq!(sent(description, call).await, Some(pair(FORM, expected)));
+}
+
+#[tokio::test]
+async fn a_required_member_of_a_form_is_not_empty() {
+    let lists = json!({"type": "array", "items": {"type": "string"}});
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["ids"],
+        "properties": {"ids": lists, "tags": lists}});
+    let tool = built_of(form(schema, json!({}))).await;
+    tool.check_args(&json!({"ids": ["a"], "tags": []})).unwrap();
+    let error = tool.check_args(&json!({"ids": []})).unwrap_err();
+    assert!(error.starts_with("/ids: expected at least one item or member"), "{error}");
+}
+
 #[tokio::test]
 async fn a_form_is_written_as_its_encoding_says() {
     let strings = json!({"type": "array", "items": {"type": "string"}});

@@ -67,6 +67,33 @@ fn an_operation_without_an_id_is_called_by_method_and_path() {
     assert_eq!(names(&description), ["get_/pets", "delete_/pets/_petId_"]);
 }
 
+/// What a connector refuses is not written, so that a file that was made is a file that is accepted.
+#[test]
+fn a_tool_that_no_connector_can_have_is_left_out() {
+    let description = described(json!({
+        "/undo": {"post": {"operationId": "undo"}},
+        "/größe": {"get": {"operationId": "size"}},
+        "/pets?all": {"get": {"operationId": "all"}},
+        "/pets": {"get": {"operationId": "listPets"}},
+    }));
+    let converted = convert(&description.to_string(), &[]).unwrap();
+    let path = "expected visible ASCII characters, and neither `?`, `#` nor `\\`";
+    let left_out = [
+        ("GET /größe", path),
+        ("GET /pets?all", path),
+        ("POST /undo", "the name `undo` is reserved for undoing writes"),
+    ];
+    let mut found = converted.left_out.clone();
+    found.sort();
+    let mut left_out = left_out.map(|(key, reason)| (key.to_owned(), reason.to_owned()));
+    left_out.sort();
+    assert_eq!(found, left_out);
+    assert_eq!(converted.tools, 1);
+    assert!(findings(&blueprint(converted.config)).unwrap().is_empty());
+    let error = convert(&description.to_string(), &[Choice::Operation("undo")]).unwrap_err();
+    assert_eq!(error.to_string(), "`undo`: the name `undo` is reserved for undoing writes");
+}
+
 #[tokio::test]
 async fn two_operations_of_one_name_are_refused_by_both_names() {
     let description = called(&["a b", "a(b", "A b", "same", "same"]);

@@ -83,7 +83,7 @@ async fn headers_are_the_configs_the_calls_and_the_actions() {
         "x-trace: t-1",
         &format!("idempotency-key: {ACTION}"),
         "content-type: application/json",
-        "accept: application/json",
+        "accept: application/json, */*;q=0.1",
         "accept-encoding: identity",
         "user-agent: chancery",
     ] {

@@ -55,6 +55,10 @@ async fn check(place: &str, style: Value, (schema, color): (Value, Value), cell:
             assert_eq!(found, format!("/color: expected {expected}"), "{case}");
         }
         Bytes(expected) => {
+            let mut description = description;
+            // What is written as nothing may not be required.
+            let parameter = description.pointer_mut("/paths/~1things/get/parameters/0").unwrap();
+            parameter["required"] = json!(!expected.is_empty());
             let head = sent(description, &color).await.unwrap();
             if place == "query" {
                 let line = head.lines().next().unwrap();
@@ -317,6 +321,37 @@ async fn no_member_is_written_as_another_argument() {
                     argument";
     assert_eq!(error, expected);
     tool.check_args(&json!({"filter": {"age": 1}, "role": "user"})).unwrap();
+}
+
+/// The specification sends nothing for them, so the API would miss a parameter that it needs.
+#[tokio::test]
+async fn an_empty_value_is_refused_where_one_is_required() {
+    let styles = [("form", list()), ("spaceDelimited", list()), ("deepObject", object())];
+    let mut places: Vec<_> = styles
+        .into_iter()
+        .map(|(name, of)| (json!({"in": "query", "name": "a", "style": name}), of))
+        .collect();
+    places.push((json!({"in": "header", "name": "a"}), list()));
+    let expected = "/a: expected at least one item or member: nothing is sent for an empty value, and \
+                    this one is required";
+    for (parameter, (schema, whole)) in places {
+        let parameters = json!({"parameters": [parameter]});
+        let mut declared = with(tool("GET", "/pets", &["a"]), parameters);
+        declared["args"]["properties"]["a"] = schema;
+        let empty = if whole.is_array() { json!([]) } else { json!({}) };
+        for is_required in [false, true] {
+            if is_required {
+                declared["args"]["required"] = json!(["a"]);
+            }
+            let stub = Stub::saying("200 OK", b"{}").await;
+            let config = super::world::config(&stub, json!([declared]));
+            let connector = built(&blueprint(config)).await.unwrap();
+            let tool = named(&*connector, "pets.tool");
+            tool.check_args(&json!({"a": whole})).unwrap();
+            let checked = tool.check_args(&json!({"a": empty}));
+            assert_eq!(checked.err().as_deref(), is_required.then_some(expected), "{declared}");
+        }
+    }
 }
 
 #[tokio::test]
