@@ -5,6 +5,7 @@
 
 mod body;
 mod document;
+mod flat;
 mod kinds;
 mod names;
 mod operation;

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::{
     excerpt,
-    kinds::Kinds,
     operation::Gathering,
     parameters::{OVERRIDE, fits, format},
 };
@@ -41,8 +40,15 @@ const MOST_ENCODINGS: usize = 200;
 /// The most media types that a reason lists.
 const MOST_KINDS: usize = 5;
 
-/// How the members of a form are written, and those that no call can send, each with its reason.
-type Encoded = (BTreeMap<String, Format>, BTreeMap<String, String>);
+/// How the members of a form are written.
+#[derive(Debug, Default)]
+struct Encoded {
+    formats: BTreeMap<String, Format>,
+    /// Those that no call can send, each with its reason.
+    unsent: BTreeMap<String, String>,
+    /// The members of members that no call can send.
+    nested: BTreeMap<String, BTreeSet<String>>,
+}
 
 /// Gathers the arguments of the body; `None` where a call has no body.
 pub(super) fn gather(
@@ -76,19 +82,20 @@ pub(super) fn gather(
     if !is_required && has_no_members(schema) {
         return Ok(None);
     }
-    let (encoding, unsent) = match media_type {
+    let encoded = match media_type {
         MediaType::Form => encoded(gathering, schema, media)?,
         MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => Encoded::default(),
     };
     let content = if media_type != MediaType::JsonPatch && is_spread(gathering, schema) {
-        let content = members(gathering, schema, (is_required, media_type, unsent))?;
+        let content = members(gathering, schema, (is_required, media_type, &encoded))?;
         let Some(content) = content else { return Ok(None) };
         content
-    } else if let Some((name, reason)) = unsent.into_iter().next() {
+    } else if let Some((name, reason)) = encoded.unsent.iter().next() {
         return Err(format!("its body's `{name}`: {reason}"));
     } else {
-        whole(gathering, media.get("schema").unwrap_or(&any), is_required)?
+        whole(gathering, media.get("schema").unwrap_or(&any), (is_required, &encoded))?
     };
+    let encoding = encoded.formats;
     Ok(Some(Body { content, media_type, encoding, optional: !is_required }))
 }
 
@@ -134,7 +141,7 @@ fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
 fn members(
     gathering: &mut Gathering<'_>,
     schema: &Value,
-    (is_required, media_type, unsent): (bool, MediaType, BTreeMap<String, String>),
+    (is_required, media_type, encoded): (bool, MediaType, &Encoded),
 ) -> Result<Option<Content>, String> {
     let converted = gathering.schemas.convert(schema)?;
     let kept = converted.get("properties").and_then(Value::as_object);
@@ -155,9 +162,11 @@ fn members(
             continue;
         }
         let is_needed = required.contains(&name.as_str());
-        match unsent.get(name) {
+        match encoded.unsent.get(name) {
             None => {
-                gathering.add(name.clone(), member.clone(), is_needed && is_required);
+                let mut member = member.clone();
+                encoded.narrow(gathering, name, &mut member);
+                gathering.add(name.clone(), member, is_needed && is_required);
                 names.push(name.clone());
             }
             Some(reason) if is_needed => {
@@ -184,12 +193,19 @@ fn members(
 fn whole(
     gathering: &mut Gathering<'_>,
     schema: &Value,
-    is_required: bool,
+    (is_required, encoded): (bool, &Encoded),
 ) -> Result<Content, String> {
     if gathering.properties.contains_key(BODY) {
         return Err("its body and a parameter have one name".to_owned());
     }
-    let converted = gathering.schemas.convert(schema)?;
+    let mut converted = gathering.schemas.convert(schema)?;
+    for name in encoded.nested.keys() {
+        let Some(members) = converted.as_object_mut() else { continue };
+        let properties = members.entry("properties").or_insert_with(|| json!({}));
+        let Some(properties) = properties.as_object_mut() else { continue };
+        let member = properties.entry(name).or_insert_with(|| json!({}));
+        encoded.narrow(gathering, name, member);
+    }
     gathering.add(BODY.to_owned(), converted, is_required);
     Ok(Content::Arg(BODY.to_owned()))
 }
@@ -199,7 +215,7 @@ fn whole(
 fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Result<Encoded, String> {
     let description = gathering.description;
     let any = Value::Bool(true);
-    let (mut formats, mut unsent) = Encoded::default();
+    let mut encoded = Encoded::default();
     let encodings = media.get("encoding").and_then(Value::as_object).into_iter().flatten();
     let properties = schema.get("properties").and_then(Value::as_object);
     // A composed schema may have members that are not among its own properties.
@@ -212,22 +228,33 @@ fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Result<E
     }
     for (name, encoding) in encodings {
         let member = properties.and_then(|it| it.get(name)).unwrap_or(&any);
-        let kinds = Kinds::of(description, member);
-        let declared = written(encoding);
-        let fitting = declared.and_then(|format| {
-            format.map_or(Ok(()), |format| fits(format, Place::Query, kinds)).map(|()| format)
+        let fitting = written(encoding).and_then(|format| {
+            let Some(format) = format else { return Ok(None) };
+            fits(format, Place::Query, (description, member)).map(|nested| Some((format, nested)))
         });
         match fitting {
             Ok(None) => {}
-            Ok(Some(format)) => {
-                formats.insert(name.clone(), format.canonical(Place::Query));
+            Ok(Some((format, nested))) => {
+                encoded.formats.insert(name.clone(), format.canonical(Place::Query));
+                if !nested.is_empty() {
+                    encoded.nested.insert(name.clone(), nested);
+                }
             }
             Err(reason) => {
-                unsent.insert(name.clone(), reason);
+                encoded.unsent.insert(name.clone(), reason);
             }
         }
     }
-    Ok((formats, unsent))
+    Ok(encoded)
+}
+
+impl Encoded {
+    /// Narrows the schema of a member to what its encoding writes.
+    fn narrow(&self, gathering: &mut Gathering<'_>, name: &str, schema: &mut Value) {
+        if let (Some(nested), Some(format)) = (self.nested.get(name), self.formats.get(name)) {
+            gathering.narrow(schema, &format!("body's `{name}`"), (nested, *format));
+        }
+    }
 }
 
 /// The format that an encoding declares; `None` where the kind of the value decides.

@@ -25,7 +25,12 @@ impl Kinds {
 
     /// The kinds of values that the schema may accept.
     pub(super) fn of(description: &Description, schema: &Value) -> Self {
-        outline(description, schema, &Cell::new(MOST_PARTS))
+        Self::within(description, schema, &Cell::new(MOST_PARTS))
+    }
+
+    /// The same, as far as so many parts of the schema say; every kind, where there are more.
+    pub(super) fn within(description: &Description, schema: &Value, parts: &Cell<usize>) -> Self {
+        outline(description, schema, parts)
     }
 
     /// Whether a value of this kind may be accepted.

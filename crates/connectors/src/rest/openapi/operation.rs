@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::{
     LeftOut, Operation, body,
     document::{Description, Place},
-    parameters,
+    flat::narrow,
+    parameters::{self, within},
     schema::{Detail, Schemas},
 };
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     rest::{
         entry::{Body, Called, Method, Parameter, Said},
         request::path_arguments,
+        style::Format,
     },
 };
 
@@ -144,6 +146,19 @@ impl Gathering<'_> {
             self.required.insert(argument.clone());
         }
         self.properties.insert(argument, schema);
+    }
+
+    /// Narrows the schema of an argument to what its format writes, and notes what is left out.
+    pub(super) fn narrow(
+        &mut self,
+        schema: &mut Value,
+        argument: &str,
+        (nested, format): (&BTreeSet<String>, Format),
+    ) {
+        narrow(schema, nested);
+        for name in nested {
+            self.leave_out(&format!("`{name}` of its {argument}"), within(format));
+        }
     }
 
     /// Notes a part of the operation that no call can use.

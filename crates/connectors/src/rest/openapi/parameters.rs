@@ -8,6 +8,7 @@ use super::{
     body::served,
     document::Description,
     excerpt,
+    flat::Flat,
     kinds::Kinds,
     operation::Gathering,
     schema::{Detail, Schemas},
@@ -141,7 +142,7 @@ fn placed(
         "cookie" => return Err("a cookie".to_owned()),
         place => return Err(format!("the place `{}`", excerpt(place))),
     };
-    let (schema, format) = written(gathering.description, place, parameter)?;
+    let (schema, format, nested) = written(gathering.description, place, parameter)?;
     if parameter.get("required") != Some(&Value::Bool(true)) && place.is_some() {
         // What it refers to is read at the end, when it is too late to leave only the parameter out.
         let mut alone = Schemas::of(gathering.description, Detail::Bare);
@@ -149,19 +150,20 @@ fn placed(
         alone.definitions()?;
     }
     let text = parameter.get("description").and_then(Value::as_str);
-    let converted = gathering.schemas.convert_described(schema, text)?;
+    let mut converted = gathering.schemas.convert_described(schema, text)?;
+    gathering.narrow(&mut converted, &format!("parameter `{name}`"), (&nested, format));
     let name = name.clone();
     let parameter = place.map(|place| Parameter { place, name, arg: argument, format });
     gathering.parameters.extend(parameter);
     Ok(converted)
 }
 
-/// The schema of a parameter, and how its values are written.
+/// The schema of a parameter, how its values are written, and which of their members cannot be.
 fn written<'a>(
     description: &Description,
     place: Option<Place>,
     parameter: &'a Value,
-) -> Result<(&'a Value, Format), String> {
+) -> Result<(&'a Value, Format, BTreeSet<String>), String> {
     if let Some(content) = parameter.get("content") {
         let json = content.as_object().and_then(served);
         let json = json.filter(|(media_type, _)| *media_type == MediaType::Json);
@@ -170,7 +172,7 @@ fn written<'a>(
         if place.is_none() {
             return Err("JSON in a path".to_owned());
         }
-        return Ok((schema, Format { style: Style::Json, explode: None }));
+        return Ok((schema, Format { style: Style::Json, explode: None }, BTreeSet::new()));
     }
     let schema = parameter.get("schema").ok_or("nothing is said of its values")?;
     if place == Some(Place::Query) && parameter.get("allowReserved") == Some(&Value::Bool(true)) {
@@ -180,17 +182,18 @@ fn written<'a>(
     description.resolve(schema)?;
     let usual = if place == Some(Place::Query) { "form" } else { "simple" };
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
-    let kinds = Kinds::of(description, schema);
     let Some(place) = place else {
         return match style {
-            "simple" if kinds.has(Kind::Scalar) => Ok((schema, Format::default())),
+            "simple" if Kinds::of(description, schema).has(Kind::Scalar) => {
+                Ok((schema, Format::default(), BTreeSet::new()))
+            }
             "simple" => Err("a list or an object in a path".to_owned()),
             _ => Err(format!("the style `{}` in a path", excerpt(style))),
         };
     };
     let format = format(style, parameter.get("explode").and_then(Value::as_bool))?;
-    fits(format, place, kinds)?;
-    Ok((schema, format.canonical(place)))
+    let nested = fits(format, place, (description, schema))?;
+    Ok((schema, format.canonical(place), nested))
 }
 
 /// The format of this style of OpenAPI.
@@ -206,16 +209,29 @@ pub(super) fn format(style: &str, explode: Option<bool>) -> Result<Format, Strin
     Ok(Format { style, explode })
 }
 
-/// Whether the format is defined in this place for at least one of the kinds.
-pub(super) fn fits(format: Format, place: Place, kinds: Kinds) -> Result<(), String> {
+/// Whether the format is defined in this place for at least one of the values that the schema accepts;
+/// the members that no value has then.
+pub(super) fn fits(
+    format: Format,
+    place: Place,
+    (description, schema): (&Description, &Value),
+) -> Result<BTreeSet<String>, String> {
     if let Some(problem) = format.problem(place) {
         return Err(problem);
     }
-    if kinds.any(|kind| format.writes(kind)) {
-        return Ok(());
+    if format.style == Style::Json {
+        return Ok(BTreeSet::new());
+    }
+    let kinds = Kinds::of(description, schema);
+    let flat = Flat::of(description, schema);
+    if kinds.any(|kind| format.writes(kind) && flat.has(kind)) {
+        return Ok(if format.writes(Kind::Object) { flat.nested } else { BTreeSet::new() });
     }
     if !kinds.any(|_| true) {
         return Err("its schema has no value that can be sent".to_owned());
+    }
+    if kinds.any(|kind| format.writes(kind)) {
+        return Err(within(format));
     }
     let kinds: Vec<_> =
         Kind::ALL.into_iter().filter(|kind| kinds.has(*kind)).map(Kind::name).collect();
@@ -225,4 +241,9 @@ pub(super) fn fits(format: Format, place: Place, kinds: Kinds) -> Result<(), Str
         ""
     };
     Err(format!("{} in the style `{}`{explode}", kinds.join(" or "), format.style.name()))
+}
+
+/// Why an item or a member cannot be written.
+pub(super) fn within(format: Format) -> String {
+    format!("a list or an object within another in the style `{}`", format.style.name())
 }

@@ -158,6 +158,36 @@ async fn a_form_is_written_as_its_encoding_says() {
     }
 }
 
+#[test]
+fn members_of_a_form_have_single_values_within_them() {
+    let user = json!({"type": "object", "properties": {
+        "role": {"type": "string"},
+        "address": {"type": "object", "properties": {"city": {"type": "string"}}},
+    }});
+    let schema = json!({"type": "object", "properties": {"user": user}});
+    let mut open = schema.clone();
+    open["minProperties"] = json!(1);
+    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
+    for (schema, at) in
+        [(schema.clone(), "/properties/user"), (open, "/properties/body/properties/user")]
+    {
+        let (served, left_out) = every_operation(&form(schema, encoding.clone()));
+        let left_out: Vec<_> =
+            left_out.iter().map(|left| (left.operation.as_str(), left.reason.as_str())).collect();
+        let reason = "a list or an object within another in the style `deepObject`";
+        assert_eq!(left_out, [("POST /refunds, `address` of its body's `user`", reason)]);
+        let (called, _) = served.into_iter().next().unwrap().into_parts();
+        let found = called.args.pointer(at).unwrap();
+        let expected = json!({"role": {"type": "string"}, "address": false});
+        assert_eq!(found["properties"], expected, "{at}");
+    }
+    // Without an encoding such a member is JSON.
+    let (served, left_out) = every_operation(&form(schema, json!({})));
+    assert!(left_out.is_empty(), "{left_out:?}");
+    let (called, _) = served.into_iter().next().unwrap().into_parts();
+    assert_eq!(called.args["properties"]["user"], user);
+}
+
 #[tokio::test]
 async fn a_form_of_any_members_is_one_argument() {
     let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    openapi::{config, described, get, needed, reason},
+    openapi::{config, described, every_operation, get, needed, reason},
     world::{Stub, blueprint, built, named, outcome, run, tool, with},
 };
 use crate::findings;
@@ -271,6 +271,53 @@ async fn the_kind_of_a_value_is_found_through_compositions() {
     let mut description = colored("query", json!({}), itself.clone());
     description["components"] = json!({"schemas": {"A": {"anyOf": vec![itself; 20]}}});
     assert!(!reason(&description).is_empty());
+}
+
+/// The table has single values within lists and objects, and nothing else.
+#[tokio::test]
+async fn what_is_within_another_list_or_object_is_refused_by_the_schema() {
+    let deep = style("deepObject", true);
+    let within = |style: &str| format!("a list or an object within another in the style `{style}`");
+    let nested = json!({"type": "object", "properties": {
+        "a": {"type": "string"},
+        "b": {"type": "object", "properties": {"c": {"type": "string"}}},
+        "d": {"type": "array"},
+    }});
+    for schema in [
+        nested.clone(),
+        json!({"anyOf": [nested, {"enum": [""]}]}),
+        json!({"allOf": [{"type": "object"}, nested]}),
+    ] {
+        let description = colored("query", deep.clone(), schema.clone());
+        let (served, left_out) = every_operation(&description);
+        let left_out: Vec<_> = left_out.into_iter().map(|it| (it.operation, it.reason)).collect();
+        let part = |name: &str| {
+            (format!("GET /things, `{name}` of its parameter `color`"), within("deepObject"))
+        };
+        assert_eq!(left_out, [part("b"), part("d")], "{schema}");
+        let (called, _) = served.into_iter().next().unwrap().into_parts();
+        let color = &called.args["properties"]["color"];
+        assert_eq!(color["properties"]["b"], json!(false), "{color}");
+        assert!(!color.to_string().contains("\"c\""), "{color}");
+        assert!(sent(description.clone(), &json!({"b": {"c": "1"}})).await.is_err(), "{schema}");
+        let head = sent(description, &json!({"a": "1"})).await.unwrap();
+        assert!(head.starts_with("GET /things?color%5Ba%5D=1 HTTP/1.1\r\n"), "{head}");
+    }
+    let mut needed = nested.clone();
+    needed["required"] = json!(["b"]);
+    let of_one = |schema: &Value| json!({"type": "object", "additionalProperties": schema});
+    let lists = json!({"type": "array", "items": {"type": "array"}});
+    for (style_of, schema, name) in [
+        (deep.clone(), needed.clone(), "deepObject"),
+        (deep.clone(), json!({"anyOf": [needed, {"type": "string"}]}), "deepObject"),
+        (deep, of_one(&nested), "deepObject"),
+        (style("form", false), of_one(&lists), "form"),
+        (json!({}), lists.clone(), "form"),
+        (json!({"style": "pipeDelimited"}), lists, "pipeDelimited"),
+    ] {
+        let found = reason(&colored("query", style_of, schema.clone()));
+        assert_eq!(found, format!("its parameter `color`: {}", within(name)), "{schema}");
+    }
 }
 
 #[tokio::test]
