@@ -4,12 +4,10 @@ mod proxies;
 mod read_back;
 
 use std::{
-    collections::BTreeMap,
     net::SocketAddr,
     sync::{Arc, Mutex},
 };
 
-use connectors::{Blueprint, rest};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -20,7 +18,6 @@ use crate::{
     calls::assert_sealed,
     connectors::printed,
     eventually::until,
-    house::program,
     house::{Browser, Caller, House, Request, binaries, call},
     receiver::{Manner, Receiver},
 };
@@ -296,72 +293,6 @@ async fn until_refused(caller: &Caller) {
         answer["error"]["code"] == "tool_changed"
     })
     .await;
-}
-
-/// What is left out of a description: each reason with how often.
-type LeftOut = &'static [(usize, &'static str)];
-
-/// What becomes of public descriptions: the file, how many tools, and what is left out.
-const PUBLIC: [(&str, usize, LeftOut); 2] = [
-    (
-        "github.json",
-        1_221,
-        &[
-            (1, "it is served at an address of its own"),
-            (1, "its body is `text/plain` or `text/x-markdown`, and neither JSON nor a form"),
-        ],
-    ),
-    (
-        "blockfrost.yaml",
-        121,
-        &[
-            (6, "it is served at an address of its own"),
-            (2, "its body is `application/cbor`, and neither JSON nor a form"),
-        ],
-    ),
-];
-
-#[test]
-fn public_descriptions_become_tools_and_what_does_not_has_a_reason() {
-    let Some(folder) = program("CHANCERY_API_DESCRIPTIONS") else { return };
-    for (file, tools, left_out) in PUBLIC {
-        let description = std::fs::read_to_string(folder.join(file)).unwrap();
-        let converted = rest::convert(&description, &[]).unwrap();
-        let listed = converted.config["tools"].as_array().unwrap();
-        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, reason) in &converted.left_out {
-            *reasons.entry(reason).or_default() += 1;
-        }
-        let expected: BTreeMap<&str, usize> =
-            left_out.iter().map(|(count, reason)| (*reason, *count)).collect();
-        assert_eq!((listed.len(), reasons), (tools, expected), "{file}");
-        // No tool has a body that no argument fills.
-        let empty = |tool: &&Value| {
-            tool["body"].is_object()
-                && tool["body"]["arg"].is_null()
-                && tool["body"]["members"].as_array().is_none_or(Vec::is_empty)
-        };
-        assert_eq!(listed.iter().find(empty), None, "{file}");
-        // As many as a connector has are one, whatever the file says.
-        let tools = listed.iter().take(200).cloned().collect::<Vec<_>>();
-        let config = json!({"base_url": "https://api.example.com", "auth": "none", "tools": tools});
-        assert_eq!(findings(config), Vec::<String>::new(), "{file}");
-    }
-}
-
-fn findings(config: Value) -> Vec<String> {
-    let blueprint = Blueprint {
-        org: "org_01h2xcejqtf2nbrexx3vqjhp41".parse().unwrap(),
-        id: "con_01h2xcejqtf2nbrexx3vqjhp41".parse().unwrap(),
-        name: "public".parse().unwrap(),
-        kind: rest::KIND.to_owned(),
-        revision: 1,
-        config,
-        credential: connectors::Credential::default(),
-        tools: BTreeMap::new(),
-    };
-    let found = connectors::findings(&blueprint).unwrap();
-    found.iter().map(ToString::to_string).collect()
 }
 
 const ASKING: &str = "schema: 1

