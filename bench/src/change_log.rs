@@ -318,7 +318,7 @@ fn rate(count: usize, span: Duration) -> f64 {
 }
 
 /// The most memory that this process ever held, in KiB.
-fn most_held() -> Result<u64, Failure> {
+pub(crate) fn most_held() -> Result<u64, Failure> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());

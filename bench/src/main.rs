@@ -16,6 +16,7 @@ mod change_log;
 mod client;
 mod computed;
 mod deeds;
+mod descriptions;
 mod evidence;
 mod gate;
 mod idle;
@@ -45,19 +46,20 @@ type Run = fn(Options) -> Result<(), Failure>;
 
 /// The benchmarks and what runs each.
 #[rustfmt::skip]
-const BENCHMARKS: [(&str, Run); 12] = [
-    ("deeds",      |options| on_every_core(deeds::run(options.scale))),
-    ("evidence",   |options| on_one_core(evidence::run(options))),
-    ("gate",       |options| on_one_core(gate::run(options))),
-    ("idle",       |options| on_one_core(idle::run(options))),
-    ("intents",    |options| intents::run(options.scale)),
-    ("neighbours", |options| on_one_core(neighbours::run(options))),
-    ("pages",      |options| on_one_core(pages::run(options))),
-    ("recovery",   |options| on_one_core(recovery::run(options))),
-    ("sessions",   |options| on_one_core(sessions::run(options))),
-    ("stops",      |options| on_one_core(stops::run(options))),
-    ("tools",      |options| on_one_core(tools::run(options))),
-    ("webhooks",   |options| on_one_core(webhooks::run(options))),
+const BENCHMARKS: [(&str, Run); 13] = [
+    ("deeds",        |options| on_every_core(deeds::run(options.scale))),
+    ("descriptions", |options| descriptions::run(options.scale)),
+    ("evidence",     |options| on_one_core(evidence::run(options))),
+    ("gate",         |options| on_one_core(gate::run(options))),
+    ("idle",         |options| on_one_core(idle::run(options))),
+    ("intents",      |options| intents::run(options.scale)),
+    ("neighbours",   |options| on_one_core(neighbours::run(options))),
+    ("pages",        |options| on_one_core(pages::run(options))),
+    ("recovery",     |options| on_one_core(recovery::run(options))),
+    ("sessions",     |options| on_one_core(sessions::run(options))),
+    ("stops",        |options| on_one_core(stops::run(options))),
+    ("tools",        |options| on_one_core(tools::run(options))),
+    ("webhooks",     |options| on_one_core(webhooks::run(options))),
 ];
 
 fn main() -> ExitCode {
@@ -75,6 +77,9 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     let name = arguments.next().unwrap_or_default();
     if name == webhooks::BARE {
         return on_one_core(webhooks::post_bare(arguments.next()));
+    }
+    if name == descriptions::ONE {
+        return descriptions::one(arguments);
     }
     let Some((_, measure)) = BENCHMARKS.into_iter().find(|(known, _)| *known == name) else {
         let names = BENCHMARKS.map(|(name, _)| name).join(", ");

@@ -5,6 +5,7 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::descriptions;
 use crate::failure::{Failure, Result};
 use crate::pg::{Checkpoints, Consent, Launcher};
 use crate::process;
@@ -24,6 +25,8 @@ enum Program {
     Postgres,
     /// In the crate `bench`, beside nothing.
     Alone,
+    /// In the crate `bench`, beside descriptions of public APIs.
+    Described,
     /// Among the examples of the store, beside PostgreSQL.
     Store,
     /// In a workspace of its own with the peers of the policy engine, beside nothing.
@@ -31,21 +34,22 @@ enum Program {
 }
 
 #[rustfmt::skip]
-const BENCHMARKS: [(&str, Program); 14] = [
-    ("deeds",      Program::Postgres),
-    ("evidence",   Program::Service),
-    ("gate",       Program::Service),
-    ("idle",       Program::Service),
-    ("intents",    Program::Alone),
-    ("lists",      Program::Store),
-    ("neighbours", Program::Service),
-    ("pages",      Program::Service),
-    ("policy",     Program::Peers),
-    ("recovery",   Program::Service),
-    ("sessions",   Program::Service),
-    ("stops",      Program::Service),
-    ("tools",      Program::Service),
-    ("webhooks",   Program::Service),
+const BENCHMARKS: [(&str, Program); 15] = [
+    ("deeds",        Program::Postgres),
+    ("descriptions", Program::Described),
+    ("evidence",     Program::Service),
+    ("gate",         Program::Service),
+    ("idle",         Program::Service),
+    ("intents",      Program::Alone),
+    ("lists",        Program::Store),
+    ("neighbours",   Program::Service),
+    ("pages",        Program::Service),
+    ("policy",       Program::Peers),
+    ("recovery",     Program::Service),
+    ("sessions",     Program::Service),
+    ("stops",        Program::Service),
+    ("tools",        Program::Service),
+    ("webhooks",     Program::Service),
 ];
 
 /// Runs the benchmark that the first argument names, with all of them; or, where only `--smoke` is
@@ -112,6 +116,11 @@ impl Program {
         let rest = arguments.get(1..).unwrap_or_default();
         match self {
             Self::Alone | Self::Postgres => Ok(vec![bench()?]),
+            Self::Described => {
+                let mut command = bench()?;
+                command.env(descriptions::VARIABLE, descriptions::usual(workspace)?);
+                Ok(vec![command])
+            }
             Self::Service => {
                 let build = match profile {
                     Profile::Release => Build::Release,
@@ -148,7 +157,7 @@ impl Program {
         run: fn(&mut Command) -> Result<()>,
     ) -> Result<()> {
         match self {
-            Self::Alone | Self::Peers => run(command),
+            Self::Alone | Self::Described | Self::Peers => run(command),
             Self::Service | Self::Postgres | Self::Store => {
                 let launcher = Launcher::find(consent)?;
                 test::on_a_cluster(workspace, &launcher, Checkpoints::Usual, command, run)

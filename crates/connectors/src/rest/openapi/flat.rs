@@ -18,6 +18,9 @@ pub(super) struct Flat {
     object: bool,
     /// The members that are no single values.
     pub(super) nested: BTreeSet<String>,
+    /// The members that may be single values.
+    single: BTreeSet<String>,
+    required: BTreeSet<String>,
 }
 
 impl Flat {
@@ -38,9 +41,8 @@ impl Flat {
 }
 
 fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Flat {
-    let unknown = Flat { list: true, object: true, nested: BTreeSet::new() };
     let (Some(rest), Ok(schema)) = (left.get().checked_sub(1), description.resolve(schema)) else {
-        return unknown;
+        return own(&Value::Null, |_| true);
     };
     left.set(rest);
     let is_single = |schema: &Value| Kinds::within(description, schema, left).has(Kind::Scalar);
@@ -51,38 +53,47 @@ fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Fla
         flat.list &= part.list;
         flat.object &= part.object;
         flat.nested.extend(part.nested);
+        flat.single.extend(part.single);
+        flat.required.extend(part.required);
     }
     for word in ["anyOf", "oneOf"] {
         let Some(choices) = schema.get(word).and_then(Value::as_array) else { continue };
         let (mut list, mut object) = (false, false);
+        let (mut nested, mut single) = (BTreeSet::new(), BTreeSet::new());
         for choice in choices {
             let (kinds, choice) = (Kinds::within(description, choice, left), within(choice));
             list |= kinds.has(Kind::List) && choice.list;
             object |= kinds.has(Kind::Object) && choice.object;
-            flat.nested.extend(choice.nested);
+            nested.extend(choice.nested);
+            single.extend(choice.single);
         }
         flat.list &= list;
         flat.object &= object;
+        // A member that one of the choices has as a single value can be sent.
+        flat.nested.extend(nested.difference(&single).cloned());
+        flat.single.extend(single);
     }
+    flat.object &= flat.required.is_disjoint(&flat.nested);
     flat
 }
 
 /// What the words beside the compositions of a schema say.
 fn own(schema: &Value, is_single: impl Fn(&Value) -> bool) -> Flat {
+    let (mut single, mut nested) = (BTreeSet::new(), BTreeSet::new());
     let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = || properties.into_iter().flatten();
-    let nested: BTreeSet<String> = properties()
-        .filter(|(_, property)| !is_single(property))
-        .map(|(name, _)| name.clone())
-        .collect();
+    for (name, property) in properties.into_iter().flatten() {
+        let kind = if is_single(property) { &mut single } else { &mut nested };
+        kind.insert(name.clone());
+    }
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    let mut required = required.filter_map(Value::as_str);
     let others = schema.get("additionalProperties").is_none_or(&is_single);
-    let has_one = others || properties().any(|(name, _)| !nested.contains(name));
+    let has_one = others || !single.is_empty();
     Flat {
         list: schema.get("items").is_none_or(is_single),
-        object: has_one && required.all(|name| !nested.contains(name)),
+        object: has_one,
         nested,
+        single,
+        required: required.filter_map(Value::as_str).map(str::to_owned).collect(),
     }
 }
 

@@ -303,6 +303,12 @@ async fn what_is_within_another_list_or_object_is_refused_by_the_schema() {
         let head = sent(description, &json!({"a": "1"})).await.unwrap();
         assert!(head.starts_with("GET /things?color%5Ba%5D=1 HTTP/1.1\r\n"), "{head}");
     }
+    // One of the choices has it as a single value.
+    let choices = json!({"oneOf": [nested, {"properties": {"b": {"type": "string"}}}]});
+    let description = colored("query", deep.clone(), choices);
+    let head = sent(description.clone(), &json!({"b": "1"})).await.unwrap();
+    assert!(head.starts_with("GET /things?color%5Bb%5D=1 HTTP/1.1\r\n"), "{head}");
+    assert!(sent(description, &json!({"b": {"c": "1"}})).await.is_err());
     let mut needed = nested.clone();
     needed["required"] = json!(["b"]);
     let of_one = |schema: &Value| json!({"type": "object", "additionalProperties": schema});
@@ -310,6 +316,8 @@ async fn what_is_within_another_list_or_object_is_refused_by_the_schema() {
     for (style_of, schema, name) in [
         (deep.clone(), needed.clone(), "deepObject"),
         (deep.clone(), json!({"anyOf": [needed, {"type": "string"}]}), "deepObject"),
+        (deep.clone(), json!({"required": ["d"], "allOf": [nested]}), "deepObject"),
+        (deep.clone(), json!({"required": ["d"], "oneOf": [nested]}), "deepObject"),
         (deep, of_one(&nested), "deepObject"),
         (style("form", false), of_one(&lists), "form"),
         (json!({}), lists.clone(), "form"),
