@@ -9,6 +9,7 @@ mod config;
 mod convert;
 mod entry;
 mod fault;
+mod form;
 mod look_again;
 mod openapi;
 mod percent;

@@ -62,8 +62,8 @@ const MORE: [Public; 6] = [
             (1, "a list or an object within another in the style `deepObject`"),
         ],
         parts: &[
-            (551, "a list or an object within another in the style `deepObject`"),
             (466, LISTS),
+            (130, "a list or an object within another in the style `deepObject`"),
             (35, "a single value in the style `deepObject` with `explode: true`"),
             (31, "a single value or a list in the style `deepObject` with `explode: true`"),
         ],

@@ -30,23 +30,28 @@ use super::{
 };
 use crate::house::{exchange, free_port, name, program};
 
-/// A description, and how many calls of its tools are made.
+/// A description, and which calls of its tools are made: those for which a value of their schema is found.
 struct Judged {
     file: &'static str,
     /// A request that the mock refuses.
     wrong: &'static str,
-    /// Calls of tools for which a value of their schema was found.
+    /// The tools that are called, and the calls: with what is required, and with all that is described.
+    tools: usize,
     calls: usize,
     /// The tools whose calls the mock refuses although they are as the description says: it reads `1`
     /// in a path as a number and as a text, and takes a `oneOf` of both to fit twice.
     refused: &'static [&'static str],
 }
 
+/// How long the mock may take to read a description.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 const JUDGED: [Judged; 2] = [
     Judged {
         file: "github.json",
         wrong: "POST /user/repos HTTP/1.1\r\nContent-Type: application/json\r\n\
                 Content-Length: 10\r\n\r\n{\"name\":1}",
+        tools: 1_221,
         calls: 2_439,
         refused: &[
             "actions/create-workflow-dispatch",
@@ -63,6 +68,7 @@ const JUDGED: [Judged; 2] = [
         file: "stripe.json",
         wrong: "POST /v1/refunds HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n\
                 Content-Length: 10\r\n\r\nmetadata=1",
+        tools: 440,
         calls: 851,
         refused: &[],
     },
@@ -81,12 +87,13 @@ async fn a_mock_that_refuses_wrong_requests_takes_those_of_every_tool() {
         let wrong = judged.wrong.replacen("\r\n", &format!("\r\n{head}"), 1);
         let answer = exchange(mock.address(), wrong.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 422 "), "{}: {answer}", judged.file);
-        let mut calls = 0;
+        let (mut called_tools, mut calls) = (0, 0);
         let mut refused = BTreeSet::new();
         for tools in converted.config["tools"].as_array().unwrap().chunks(MOST_TOOLS) {
             let connector =
                 connectors::build(&blueprint(&mock.url(), tools), &deps()).await.unwrap();
             for tool in connector.tools() {
+                let before = calls;
                 for extent in [Extent::Required, Extent::Described] {
                     match called(&*tool, extent).await {
                         None => {}
@@ -98,10 +105,12 @@ async fn a_mock_that_refuses_wrong_requests_takes_those_of_every_tool() {
                         }
                     }
                 }
+                called_tools += usize::from(calls > before);
             }
         }
-        println!("{}: {calls} calls, {} refused", judged.file, refused.len());
-        others.extend((calls != judged.calls).then(|| format!("{}: {calls} calls", judged.file)));
+        let figures = format!("{}: {called_tools} tools, {calls} calls", judged.file);
+        println!("{figures}, {} refused", refused.len());
+        others.extend(((called_tools, calls) != (judged.tools, judged.calls)).then_some(figures));
         if !refused.iter().eq(judged.refused) {
             others.push(format!("{}: the mock refuses {refused:#?}", judged.file));
         }
@@ -161,11 +170,15 @@ impl Mock {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        while let Some(line) = lines.next_line().await.unwrap() {
-            if line.contains("Prism is listening") {
-                break;
+        let listens = async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                if line.contains("Prism is listening") {
+                    return;
+                }
             }
-        }
+            panic!("the mock ended");
+        };
+        tokio::time::timeout(PATIENCE, listens).await.expect("the mock does not listen");
         // What it says of each request is read, so that it can go on.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { _child: child, folder, port }

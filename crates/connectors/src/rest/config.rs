@@ -177,7 +177,7 @@ pub(super) fn read(connector: &ConnectorName, config: &Value) -> Result<Config, 
     })
 }
 
-/// Why no config can have this tool, whatever else is in it.
+/// Why no config can have this tool under its name, whatever else is in it.
 pub(super) fn fault(called: Called, said: Said) -> Option<String> {
     let common = Common {
         base_url: String::new(),

@@ -1,7 +1,7 @@
 //! One tool as it is declared, and with everything said that was left to be understood: what its
 //! digest covers and what people are shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Level, SideEffect};
 use serde::{Deserialize, Serialize};
@@ -337,6 +337,12 @@ impl Entry {
     pub(super) fn requires(&self, argument: &str) -> bool {
         let required = self.args.get("required").and_then(Value::as_array);
         required.is_some_and(|names| names.iter().any(|name| name == argument))
+    }
+
+    /// The arguments that a call must have.
+    pub(super) fn required(&self) -> BTreeSet<&str> {
+        let required = self.args.get("required").and_then(Value::as_array);
+        required.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// Arguments without a declared place go into the body where the method has one, else into the

@@ -3,20 +3,17 @@
 //! What an argument holds never changes which operation is called: in a path it is one segment, in a
 //! query one value, in a header one line of visible characters.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value};
 
 use super::{
-    config::is_override,
     entry::{Body, Content, Entry, MediaType, Method, Parameter, Place},
+    form::{Form, NEEDED, Names},
     percent::decoded,
-    style::{Style, pairs_by_kind, scalar},
+    style::scalar,
 };
 
 pub(super) use super::percent::encode;
@@ -37,12 +34,10 @@ pub(super) struct Operation {
     /// The arguments that every call has.
     required: BTreeSet<String>,
     body: Option<Body>,
+    /// How the body is written where it is a form.
+    form: Option<Form>,
     headers: HeaderMap,
 }
-
-/// The names of a query or of a form, by the way they are written there.
-#[derive(Debug, Clone)]
-struct Names(BTreeMap<String, String>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
@@ -88,14 +83,14 @@ impl Operation {
     pub(super) fn of(entry: &Entry, base: &str, headers: HeaderMap) -> Option<Self> {
         let path = format!("{}{}", base.trim_end_matches('/'), entry.path);
         let in_query = entry.parameters.iter().filter(|it| it.place == Place::Query);
-        let required = entry.arguments().filter(|argument| entry.requires(argument));
         Some(Self {
             method: entry.method,
             segments: segments(&path)?,
             parameters: entry.parameters.clone(),
             query: Names::of(in_query.map(|parameter| parameter.name.as_str())),
-            required: required.map(str::to_owned).collect(),
+            required: entry.required().into_iter().map(str::to_owned).collect(),
             body: entry.body.clone(),
+            form: Form::of(entry),
             headers,
         })
     }
@@ -121,7 +116,7 @@ impl Operation {
                 Place::Header => {
                     let line = line(parameter, value)?;
                     let is_sent = line.is_some();
-                    headers.extend(line);
+                    line.map(|(name, value)| headers.insert(name, value));
                     is_sent
                 }
             };
@@ -185,90 +180,19 @@ impl Operation {
             }
         };
         let Some(value) = value else { return Ok(None) };
-        let bytes = match body.media_type {
-            MediaType::Form => self.form(body, &value)?.into(),
-            MediaType::Json | MediaType::MergePatch | MediaType::JsonPatch => {
-                value.to_string().into()
-            }
+        let written = match &self.form {
+            Some(form) => form.write(&value)?,
+            None => value.to_string(),
         };
-        Ok(Some((body.media_type, bytes)))
-    }
-
-    /// The members of a form, `null` left out.
-    fn form(&self, body: &Body, value: &Value) -> Result<String, String> {
-        let Some(members) = value.as_object() else {
-            let arguments = body.content.arguments().join(", ");
-            return Err(format!("/{arguments}: expected an object, since the body is a form"));
-        };
-        let names = Names::of(members.keys().map(String::as_str));
-        let mut pairs = Vec::new();
-        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-            let at = match &body.content {
-                Content::Members(_) => format!("/{name}"),
-                Content::Arg(argument) => format!("/{argument}/{name}"),
-            };
-            let written = member(body, name, value).and_then(|it| names.no_other(it, name));
-            let written = written.map_err(|expected| format!("{at}: expected {expected}"))?;
-            if written.is_empty() && matches!(body.content, Content::Members(_)) {
-                self.may_be_absent(name)?;
-            }
-            pairs.extend(written);
-        }
-        Ok(pairs.join("&"))
+        Ok(Some((body.media_type, written.into())))
     }
 
     /// Refuses a value that is written as nothing where the API needs one.
     fn may_be_absent(&self, argument: &str) -> Result<(), String> {
         if self.required.contains(argument) {
-            return Err(format!(
-                "/{argument}: expected at least one item or member: nothing is sent for an empty \
-                 value, and this one is required"
-            ));
+            return Err(format!("/{argument}: expected {NEEDED}"));
         }
         Ok(())
-    }
-}
-
-/// The pairs of one member of a form; on failure, what was expected.
-fn member(body: &Body, name: &str, value: &Value) -> Result<Vec<String>, String> {
-    if is_override(Place::Query, name) {
-        return Err("no member that changes the method".to_owned());
-    }
-    if let Some(format) = body.encoding.get(name) {
-        return format.pairs(name, value);
-    }
-    // The members of a closed form are known; `filter[role]` of an open one would be read as a member
-    // of `filter`, which has a schema of its own.
-    let outer = name.split_once('[').map(|(outer, _)| outer);
-    let outer = outer.and_then(|outer| Some((outer, body.encoding.get(outer)?)));
-    match (&body.content, outer) {
-        (Content::Arg(_), Some((outer, format))) if format.style == Style::DeepObject => {
-            Err(format!("no member that is written as a part of `{outer}`"))
-        }
-        _ => pairs_by_kind(name, value),
-    }
-}
-
-impl Names {
-    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        let written = |name: &str| {
-            let mut written = String::new();
-            encode(name, &mut written);
-            (written, name.to_owned())
-        };
-        Self(names.map(written).collect())
-    }
-
-    /// The pairs of `own`, none of which has the name of another parameter or member: `filter[role]` of
-    /// the object `filter` would be read as the parameter of that name, which has a schema of its own.
-    fn no_other(&self, pairs: Vec<String>, own: &str) -> Result<Vec<String>, String> {
-        let names = pairs.iter().filter_map(|pair| self.0.get(pair.split_once('=')?.0));
-        match names.into_iter().find(|name| *name != own) {
-            None => Ok(pairs),
-            Some(other) => {
-                Err(format!("no member that is written as `{other}`, which is another argument"))
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 mod bodies;
 mod config;
 mod credentials;
+mod flat;
 mod look_again;
 mod names;
 mod openapi;

@@ -128,8 +128,9 @@ fn is_spread(gathering: &Gathering<'_>, schema: &Value) -> bool {
     let Some(properties) = properties.filter(|it| !it.is_empty()) else { return false };
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     let mut required = required.filter_map(Value::as_str);
-    let is_free =
-        |name: &String| name.len() <= MAX_NAME && !gathering.properties.contains_key(name);
+    let is_free = |name: &String| {
+        (1..=MAX_NAME).contains(&name.len()) && !gathering.properties.contains_key(name)
+    };
     is_plain(schema)
         && properties.len() <= MOST_MEMBERS
         && properties.keys().all(is_free)
@@ -165,7 +166,7 @@ fn members(
         match encoded.unsent.get(name) {
             None => {
                 let mut member = member.clone();
-                encoded.narrow(gathering, name, &mut member);
+                encoded.narrow(gathering, name, &mut member)?;
                 gathering.add(name.clone(), member, is_needed && is_required);
                 names.push(name.clone());
             }
@@ -199,12 +200,10 @@ fn whole(
         return Err("its body and a parameter have one name".to_owned());
     }
     let mut converted = gathering.schemas.convert(schema)?;
-    for name in encoded.nested.keys() {
-        let Some(members) = converted.as_object_mut() else { continue };
-        let properties = members.entry("properties").or_insert_with(|| json!({}));
-        let Some(properties) = properties.as_object_mut() else { continue };
-        let member = properties.entry(name).or_insert_with(|| json!({}));
-        encoded.narrow(gathering, name, member);
+    // A member that is not in the schema any more is refused by it, and would not be with one of its own.
+    let members = converted.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, member) in members.into_iter().flatten() {
+        encoded.narrow(gathering, name, member)?;
     }
     gathering.add(BODY.to_owned(), converted, is_required);
     Ok(Content::Arg(BODY.to_owned()))
@@ -250,9 +249,17 @@ fn encoded(gathering: &Gathering<'_>, schema: &Value, media: &Value) -> Result<E
 
 impl Encoded {
     /// Narrows the schema of a member to what its encoding writes.
-    fn narrow(&self, gathering: &mut Gathering<'_>, name: &str, schema: &mut Value) {
-        if let (Some(nested), Some(format)) = (self.nested.get(name), self.formats.get(name)) {
-            gathering.narrow(schema, &format!("body's `{name}`"), (nested, *format));
+    fn narrow(
+        &self,
+        gathering: &mut Gathering<'_>,
+        name: &str,
+        schema: &mut Value,
+    ) -> Result<(), String> {
+        match (self.nested.get(name), self.formats.get(name)) {
+            (Some(nested), Some(format)) => {
+                gathering.narrow(schema, &format!("body's `{name}`"), (nested, *format))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -78,7 +78,8 @@ impl Place {
     /// Whether this is its method and path.
     fn is_at(&self, wanted: &str) -> bool {
         let is = |(method, path): (&str, &str)| {
-            path == self.path && method.eq_ignore_ascii_case(self.method)
+            let is_method = method.eq_ignore_ascii_case(self.method);
+            path == self.path && is_method && !method.contains(char::is_lowercase)
         };
         wanted.split_once(' ').is_some_and(is)
     }

@@ -5,11 +5,17 @@ use std::{cell::Cell, collections::BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{document::Description, kinds::Kinds};
+use super::{
+    document::{Description, Dialect},
+    kinds::Kinds,
+    schema::SPENT,
+};
 use crate::rest::style::Kind;
 
 /// How many parts of a schema are looked at; of more, nothing is known before a call.
 const MOST_PARTS: usize = 1_000;
+/// How many schemas lead from one to the next.
+const DEEPEST: usize = 50;
 
 /// What can be written of the values that a schema accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,10 +30,24 @@ pub(super) struct Flat {
 }
 
 impl Flat {
+    /// A value of which nothing is known.
+    fn unknown() -> Self {
+        let (nested, single, required) = <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
+        Self { list: true, object: true, nested, single, required }
+    }
+
     /// What can be written of a value of this schema.
-    pub(super) fn of(description: &Description, schema: &Value) -> Self {
-        let left = Cell::new(MOST_PARTS);
-        outline(description, schema, &left)
+    pub(super) fn of(description: &Description, schema: &Value) -> Result<Self, String> {
+        if description.is_spent() {
+            return Err(SPENT.to_owned());
+        }
+        let looking = Looking { description, left: Cell::new(MOST_PARTS) };
+        let flat = looking.at(schema, DEEPEST);
+        let is_known = looking.left.get() > 0;
+        if !description.spend(MOST_PARTS - looking.left.get()) {
+            return Err(SPENT.to_owned());
+        }
+        Ok(if is_known { flat } else { Self::unknown() })
     }
 
     /// Whether a value of this kind may be one that can be written.
@@ -38,62 +58,109 @@ impl Flat {
             Kind::Object => self.object,
         }
     }
+
+    /// Adds what a part says, with which a value has to agree as well.
+    fn and(&mut self, part: Self) {
+        self.list &= part.list;
+        self.object &= part.object;
+        self.nested.extend(part.nested);
+        self.single.extend(part.single);
+        self.required.extend(part.required);
+    }
 }
 
-fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Flat {
-    let (Some(rest), Ok(schema)) = (left.get().checked_sub(1), description.resolve(schema)) else {
-        return own(&Value::Null, |_| true);
-    };
-    left.set(rest);
-    let is_single = |schema: &Value| Kinds::within(description, schema, left).has(Kind::Scalar);
-    let mut flat = own(schema, is_single);
-    let within = |schema: &Value| outline(description, schema, left);
-    for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        let part = within(part);
-        flat.list &= part.list;
-        flat.object &= part.object;
-        flat.nested.extend(part.nested);
-        flat.single.extend(part.single);
-        flat.required.extend(part.required);
+/// Looks at schemas within a limit.
+struct Looking<'a> {
+    description: &'a Description,
+    left: Cell<usize>,
+}
+
+impl Looking<'_> {
+    /// Counts a part; says whether it may be looked at.
+    fn may_look(&self) -> bool {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.unwrap_or_default());
+        left.is_some()
     }
-    for word in ["anyOf", "oneOf"] {
-        let Some(choices) = schema.get(word).and_then(Value::as_array) else { continue };
-        let (mut list, mut object) = (false, false);
-        let (mut nested, mut single) = (BTreeSet::new(), BTreeSet::new());
-        for choice in choices {
-            let (kinds, choice) = (Kinds::within(description, choice, left), within(choice));
-            list |= kinds.has(Kind::List) && choice.list;
-            object |= kinds.has(Kind::Object) && choice.object;
-            nested.extend(choice.nested);
-            single.extend(choice.single);
+
+    fn at(&self, schema: &Value, depth: usize) -> Flat {
+        let Some(below) = depth.checked_sub(1).filter(|_| self.may_look()) else {
+            return Flat::unknown();
+        };
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let target = reference.and_then(|reference| self.description.target(reference).ok());
+        if let Some(target) = target.filter(|_| self.description.dialect == Dialect::Early) {
+            return self.at(target, below);
         }
-        flat.list &= list;
-        flat.object &= object;
-        // A member that one of the choices has as a single value can be sent.
-        flat.nested.extend(nested.difference(&single).cloned());
-        flat.single.extend(single);
+        let mut flat = self.own(schema);
+        if let Some(target) = target {
+            flat.and(self.at(target, below));
+        }
+        let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        for part in parts.take_while(|_| self.left.get() > 0) {
+            flat.and(self.at(part, below));
+        }
+        for word in ["anyOf", "oneOf"] {
+            if let Some(choices) = schema.get(word).and_then(Value::as_array) {
+                flat.and(self.any(choices, below));
+            }
+        }
+        flat.object &= flat.required.is_disjoint(&flat.nested);
+        flat
     }
-    flat.object &= flat.required.is_disjoint(&flat.nested);
-    flat
-}
 
-/// What the words beside the compositions of a schema say.
-fn own(schema: &Value, is_single: impl Fn(&Value) -> bool) -> Flat {
-    let (mut single, mut nested) = (BTreeSet::new(), BTreeSet::new());
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        let kind = if is_single(property) { &mut single } else { &mut nested };
-        kind.insert(name.clone());
+    /// What one of the choices can be.
+    fn any(&self, choices: &[Value], below: usize) -> Flat {
+        let mut any = Flat { list: false, object: false, ..Flat::unknown() };
+        for choice in choices.iter().take_while(|_| self.left.get() > 0) {
+            let (kinds, choice) = (self.kinds(choice), self.at(choice, below));
+            any.list |= kinds.has(Kind::List) && choice.list;
+            any.object |= kinds.has(Kind::Object) && choice.object;
+            any.nested.extend(choice.nested);
+            any.single.extend(choice.single);
+        }
+        // A member that one of the choices has as a single value can be sent.
+        any.nested.retain(|name| !any.single.contains(name));
+        any
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    let others = schema.get("additionalProperties").is_none_or(&is_single);
-    let has_one = others || !single.is_empty();
-    Flat {
-        list: schema.get("items").is_none_or(is_single),
-        object: has_one,
-        nested,
-        single,
-        required: required.filter_map(Value::as_str).map(str::to_owned).collect(),
+
+    /// What the words beside the compositions of a schema say.
+    fn own(&self, schema: &Value) -> Flat {
+        let mut flat = Flat::unknown();
+        let is_single = |schema: &Value| self.kinds(schema).has(Kind::Scalar);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            if !self.may_look() {
+                break;
+            }
+            if self.is_read_only(property) {
+                continue;
+            }
+            let kind = if is_single(property) { &mut flat.single } else { &mut flat.nested };
+            kind.insert(name.clone());
+        }
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required = required.take_while(|_| self.may_look()).filter_map(Value::as_str);
+        flat.required = required.map(str::to_owned).collect();
+        let patterns = schema.get("patternProperties").and_then(Value::as_object);
+        let mut others = patterns.into_iter().flat_map(Map::values).take_while(|_| self.may_look());
+        flat.object = schema.get("additionalProperties").is_none_or(is_single)
+            || others.any(is_single)
+            || !flat.single.is_empty();
+        flat.list = schema.get("items").is_none_or(is_single);
+        flat
+    }
+
+    /// The kinds of a schema, counted.
+    fn kinds(&self, schema: &Value) -> Kinds {
+        Kinds::counted(self.description, schema, &self.left)
+    }
+
+    /// Whether a property is only in responses: no call sends it, so how it would be written is nothing.
+    fn is_read_only(&self, property: &Value) -> bool {
+        let says = |schema: &Value| schema.get("readOnly") == Some(&Value::Bool(true));
+        let own = self.description.dialect == Dialect::Current || property.get("$ref").is_none();
+        (own && says(property)) || self.description.resolve(property).is_ok_and(says)
     }
 }
 

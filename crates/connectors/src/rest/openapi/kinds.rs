@@ -25,12 +25,16 @@ impl Kinds {
 
     /// The kinds of values that the schema may accept.
     pub(super) fn of(description: &Description, schema: &Value) -> Self {
-        Self::within(description, schema, &Cell::new(MOST_PARTS))
+        Self::counted(description, schema, &Cell::new(MOST_PARTS))
     }
 
-    /// The same, as far as so many parts of the schema say; every kind, where there are more.
-    pub(super) fn within(description: &Description, schema: &Value, parts: &Cell<usize>) -> Self {
-        outline(description, schema, parts)
+    /// The same; takes the parts that it looks at off those that are left.
+    pub(super) fn counted(description: &Description, schema: &Value, left: &Cell<usize>) -> Self {
+        let most = left.get().min(MOST_PARTS);
+        let own = Cell::new(most);
+        let kinds = outline(description, schema, &own);
+        left.set(left.get() - (most - own.get()));
+        kinds
     }
 
     /// Whether a value of this kind may be accepted.
@@ -94,6 +98,9 @@ fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Kin
         return Kinds::ALL;
     };
     left.set(rest);
+    if *schema == Value::Bool(false) {
+        return Kinds::NONE;
+    }
     let within = |schema: &Value| outline(description, schema, left);
     let mut kinds = match schema.get("type") {
         Some(Value::String(name)) => Kinds::named(name),
@@ -109,12 +116,16 @@ fn outline(description: &Description, schema: &Value, left: &Cell<usize>) -> Kin
     if let Some(value) = schema.get("const") {
         kinds = kinds.and(Kinds::of_value(value));
     }
-    for every in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+    let every = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    for every in every.take_while(|_| left.get() > 0) {
         kinds = kinds.and(within(every));
     }
     for word in ["anyOf", "oneOf"] {
         if let Some(choices) = schema.get(word).and_then(Value::as_array) {
-            kinds = kinds.and(Kinds::union(choices.iter().map(within)));
+            let looked = choices.iter().take_while(|_| left.get() > 0).map(within);
+            let union = Kinds::union(looked);
+            // Of those that are not looked at, nothing is known.
+            kinds = if left.get() > 0 { kinds.and(union) } else { kinds };
         }
     }
     kinds

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     LeftOut, Operation, body,
     document::{Description, Place},
+    excerpt,
     flat::narrow,
     parameters::{self, within},
     schema::{Detail, Schemas},
@@ -25,6 +26,8 @@ use crate::{
 /// The longest title and the longest description that a tool has.
 const MAX_TITLE: usize = 200;
 const MAX_DESCRIPTION: usize = 4_000;
+/// How many of the members of an argument that are left out are named.
+const MOST_NAMED: usize = 5;
 
 /// The operation, or why it cannot be served.
 pub(super) fn read(
@@ -39,9 +42,9 @@ pub(super) fn read(
     let method = method.map_err(|error| error.to_string())?;
     let with = |detail| arguments(description, place, (item, operation, method), detail);
     let fits = |full: &Arguments| full.schema.to_string().len() <= ArgsSchema::MAX_TRANSLATED_BYTES;
-    let fitting = match with(Detail::Full) {
-        Ok(full) if fits(&full) => full,
-        Ok(_) | Err(_) => with(Detail::Bare)?,
+    let fitting = match with(Detail::Full).ok().filter(fits) {
+        Some(full) => full,
+        None => with(Detail::Bare)?,
     };
     let Arguments { schema, parameters, body, without, parts } = fitting;
     let operation_id = place.id.clone();
@@ -154,11 +157,18 @@ impl Gathering<'_> {
         schema: &mut Value,
         argument: &str,
         (nested, format): (&BTreeSet<String>, Format),
-    ) {
-        narrow(schema, nested);
-        for name in nested {
-            self.leave_out(&format!("`{name}` of its {argument}"), within(format));
+    ) -> Result<(), String> {
+        if nested.is_empty() {
+            return Ok(());
         }
+        self.schemas.spend(nested.len())?;
+        narrow(schema, nested);
+        let names = nested.iter().take(MOST_NAMED).map(|name| format!("`{}`", excerpt(name)));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = nested.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.leave_out(&format!("{names}{more} of its {argument}"), within(format));
+        Ok(())
     }
 
     /// Notes a part of the operation that no call can use.

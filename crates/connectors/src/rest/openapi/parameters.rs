@@ -83,8 +83,10 @@ fn listed<'a>(
             let (Some(place), Some(name)) = (text("in"), text("name")) else {
                 return Err("a parameter has no `in` or no `name`".to_owned());
             };
-            if name.len() > MAX_NAME {
-                return Err(format!("a parameter has a name of more than {MAX_NAME} bytes"));
+            if name.is_empty() || name.len() > MAX_NAME {
+                return Err(format!(
+                    "a parameter has no name, or one of more than {MAX_NAME} bytes"
+                ));
             }
             // Names of headers are the same in capitals and in small letters.
             listed.retain(|((other_place, other), _)| {
@@ -112,6 +114,9 @@ fn arguments(listed: &[Listed<'_>]) -> Result<BTreeMap<(String, String), String>
         for ((place, name), _) in listed.iter().filter(|((place, _), _)| place == kind) {
             let argument =
                 if taken.insert(name.clone()) { name.clone() } else { format!("{place}_{name}") };
+            if argument.len() > MAX_NAME {
+                return Err(format!("the argument `{argument}` has more than {MAX_NAME} bytes"));
+            }
             let is_other = argument != *name && names.contains(argument.as_str());
             if is_other || (argument != *name && !taken.insert(argument.clone())) {
                 return Err(format!(
@@ -151,7 +156,7 @@ fn placed(
     }
     let text = parameter.get("description").and_then(Value::as_str);
     let mut converted = gathering.schemas.convert_described(schema, text)?;
-    gathering.narrow(&mut converted, &format!("parameter `{name}`"), (&nested, format));
+    gathering.narrow(&mut converted, &format!("parameter `{name}`"), (&nested, format))?;
     let name = name.clone();
     let parameter = place.map(|place| Parameter { place, name, arg: argument, format });
     gathering.parameters.extend(parameter);
@@ -223,15 +228,15 @@ pub(super) fn fits(
         return Ok(BTreeSet::new());
     }
     let kinds = Kinds::of(description, schema);
-    let flat = Flat::of(description, schema);
-    if kinds.any(|kind| format.writes(kind) && flat.has(kind)) {
+    if kinds.any(|kind| format.writes(kind)) {
+        let flat = Flat::of(description, schema)?;
+        if !kinds.any(|kind| format.writes(kind) && flat.has(kind)) {
+            return Err(within(format));
+        }
         return Ok(if format.writes(Kind::Object) { flat.nested } else { BTreeSet::new() });
     }
     if !kinds.any(|_| true) {
         return Err("its schema has no value that can be sent".to_owned());
-    }
-    if kinds.any(|kind| format.writes(kind)) {
-        return Err(within(format));
     }
     let kinds: Vec<_> =
         Kind::ALL.into_iter().filter(|kind| kinds.has(*kind)).map(Kind::name).collect();

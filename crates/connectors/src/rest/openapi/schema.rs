@@ -23,6 +23,9 @@ use self::{
 };
 use super::document::{Description, Dialect};
 
+/// Why nothing more of a description is read.
+pub(super) const SPENT: &str = "the schemas before it have used up what may be read";
+
 /// The most values of one operation's schema.
 const MAX_NODES: usize = 20_000;
 /// How much of a text that is carried over as it is counts for one part more.
@@ -79,11 +82,11 @@ impl<'a> Schemas<'a> {
     }
 
     /// Counts parts that are carried over.
-    fn spend(&mut self, parts: usize) -> Result<(), String> {
+    pub(super) fn spend(&mut self, parts: usize) -> Result<(), String> {
         // The description's count goes on where that of the operation ends: the parts of an operation that
         // is left out were read, too.
         if !self.description.spend(parts) {
-            return Err("the schemas before it have used up what may be read".to_owned());
+            return Err(SPENT.to_owned());
         }
         self.nodes = self.nodes.saturating_add(parts);
         if self.nodes > MAX_NODES {

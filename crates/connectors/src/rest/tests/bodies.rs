@@ -94,7 +94,7 @@ async fn no_member_of_an_open_form_is_written_as_a_part_of_another() {
     for (body, expected) in [
         (
             json!({"user[role]": "admin"}),
-            "/body/user[role]: expected no member that is written as a part of `user`",
+            "/body/user[role]: expected no member that servers may read as `user` or a part of it",
         ),
         (
             json!({"user": {"role": "guest"}, "user[role]": "admin"}),
@@ -105,10 +105,60 @@ async fn no_member_of_an_open_form_is_written_as_a_part_of_another() {
     ] {
         assert_eq!(tool.check_args(&json!({"body": body})).unwrap_err(), expected);
     }
+    // Servers look past blanks and brackets, read `.` as the start of a part, or ignore the case.
+    for (name, other) in [
+        ("[user][role]", "user"),
+        (" user[role]", "user"),
+        ("User[role]", "user"),
+        ("USER", "user"),
+        ("user.role", "user"),
+        ("user]", "user"),
+        ("tags[]", "tags"),
+    ] {
+        let error = tool.check_args(&json!({"body": {name: "admin"}})).unwrap_err();
+        let expected = format!("no member that servers may read as `{other}` or a part of it");
+        assert_eq!(error, format!("/body/{name}: expected {expected}"));
+    }
     // Of the others nothing is known, so that brackets in their names say nothing.
     let call = json!({"body": {"user": {"role": "guest"}, "other[a]": "b", "tags": ["c", "d"]}});
     let expected = "other%5Ba%5D=b&tags=c&tags=d&user%5Brole%5D=guest";
     assert_eq!(sent(description, call).await, Some(pair(FORM, expected)));
+}
+
+/// A member that is not in the call has its name all the same.
+#[tokio::test]
+async fn no_member_is_written_as_another_that_a_call_leaves_out() {
+    let schema = json!({"type": "object", "properties": {
+        "user": {"type": "object"},
+        "user[role]": {"enum": ["guest"]},
+    }});
+    let mut open = schema.clone();
+    open["minProperties"] = json!(1);
+    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
+    for (schema, argument) in [(schema, None), (open, Some("body"))] {
+        let tool = built_of(form(schema, encoding.clone())).await;
+        let call = |members: Value| argument.map_or(members.clone(), |it| json!({it: members}));
+        let error = tool.check_args(&call(json!({"user": {"role": "admin"}}))).unwrap_err();
+        let at = argument.map_or_else(String::new, |argument| format!("/{argument}"));
+        let expected = "no member that is written as `user[role]`, which is another argument";
+        assert_eq!(error, format!("{at}/user: expected {expected}"));
+        tool.check_args(&call(json!({"user": {"age": 1}, "user[role]": "guest"}))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_member_of_responses_stays_out_of_a_form() {
+    let user = json!({"type": "object", "readOnly": true, "properties": {
+        "role": {"type": "string"},
+        "address": {"type": "object"},
+    }});
+    let schema = json!({"type": "object", "minProperties": 1, "additionalProperties": false,
+        "properties": {"name": {"type": "string"}, "user": user}});
+    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
+    let tool = built_of(form(schema, encoding)).await;
+    let call = json!({"body": {"name": "a", "user": {"role": "admin"}}});
+    let error = tool.check_args(&call).unwrap_err();
+    assert_eq!(error, "/body: the schema has no property `user`");
 }
 
 #[tokio::test]
@@ -116,10 +166,22 @@ async fn a_required_member_of_a_form_is_not_empty() {
     let lists = json!({"type": "array", "items": {"type": "string"}});
     let schema = json!({"type": "object", "additionalProperties": false, "required": ["ids"],
         "properties": {"ids": lists, "tags": lists}});
-    let tool = built_of(form(schema, json!({}))).await;
+    let tool = built_of(form(schema.clone(), json!({}))).await;
     tool.check_args(&json!({"ids": ["a"], "tags": []})).unwrap();
     let error = tool.check_args(&json!({"ids": []})).unwrap_err();
     assert!(error.starts_with("/ids: expected at least one item or member"), "{error}");
+    // Of a body that may be left out, too, and of one that is an argument as a whole.
+    let media = json!({"schema": schema});
+    let optional = with_body(json!({"content": {FORM: media}}));
+    let tool = built_of(optional).await;
+    tool.check_args(&json!({})).unwrap();
+    let error = tool.check_args(&json!({"ids": [], "tags": ["a"]})).unwrap_err();
+    assert!(error.starts_with("/ids: expected at least one item or member"), "{error}");
+    let mut whole = schema.clone();
+    whole["minProperties"] = json!(1);
+    let tool = built_of(form(whole, json!({}))).await;
+    let error = tool.check_args(&json!({"body": {"ids": []}})).unwrap_err();
+    assert!(error.starts_with("/body/ids: expected at least one item or member"), "{error}");
 }
 
 #[tokio::test]

@@ -93,6 +93,18 @@ async fn headers_are_the_configs_the_calls_and_the_actions() {
 }
 
 #[tokio::test]
+async fn a_header_that_is_an_argument_takes_the_place_of_the_connectors() {
+    let parameters =
+        json!({"parameters": [{"in": "header", "name": "User-Agent", "arg": "agent"}]});
+    let declared = with(tool("GET", "/pets", &["agent"]), parameters);
+    let stub = Stub::saying("200 OK", b"{}").await;
+    outcome(&stub, declared, json!({"agent": "me"})).await;
+    let seen = stub.seen()[0].to_lowercase();
+    assert!(seen.contains("\r\nuser-agent: me\r\n"), "{seen}");
+    assert_eq!(seen.matches("user-agent").count(), 1, "{seen}");
+}
+
+#[tokio::test]
 async fn an_argument_is_one_segment_of_the_path() {
     let stub = Stub::saying("200 OK", b"{}").await;
     let declared = tool("GET", "/pets/{pet}", &["pet"]);

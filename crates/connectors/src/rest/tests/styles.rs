@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    openapi::{config, described, every_operation, get, needed, reason},
+    openapi::{config, described, get, needed, reason},
     world::{Stub, blueprint, built, named, outcome, run, tool, with},
 };
 use crate::findings;
@@ -24,14 +24,14 @@ const COMMA: &str = "texts without a comma, which separates them, and without bl
 const BRACKETS: &str = "members with a name, and without `[` and `]` in it";
 
 /// A description whose one operation has the parameter `color` in this place.
-fn colored(place: &str, style: Value, schema: Value) -> Value {
+pub(super) fn colored(place: &str, style: Value, schema: Value) -> Value {
     let mut parameter = json!({"in": place, "name": "color", "required": true, "schema": schema});
     parameter.as_object_mut().unwrap().extend(style.as_object().unwrap().clone());
     described(get(json!({"parameters": [parameter]})))
 }
 
 /// The head of the request of a call with this color, or why the call is refused.
-async fn sent(description: Value, color: &Value) -> Result<String, String> {
+pub(super) async fn sent(description: Value, color: &Value) -> Result<String, String> {
     let stub = Stub::saying("200 OK", b"{}").await;
     let mut config = config(description);
     config["base_url"] = json!(stub.url());
@@ -84,7 +84,7 @@ fn object() -> (Value, Value) {
     (json!({"type": "object"}), json!({"R": 100, "G": 200, "B": 150}))
 }
 
-fn style(name: &str, explode: bool) -> Value {
+pub(super) fn style(name: &str, explode: bool) -> Value {
     json!({"style": name, "explode": explode})
 }
 
@@ -271,61 +271,6 @@ async fn the_kind_of_a_value_is_found_through_compositions() {
     let mut description = colored("query", json!({}), itself.clone());
     description["components"] = json!({"schemas": {"A": {"anyOf": vec![itself; 20]}}});
     assert!(!reason(&description).is_empty());
-}
-
-/// The table has single values within lists and objects, and nothing else.
-#[tokio::test]
-async fn what_is_within_another_list_or_object_is_refused_by_the_schema() {
-    let deep = style("deepObject", true);
-    let within = |style: &str| format!("a list or an object within another in the style `{style}`");
-    let nested = json!({"type": "object", "properties": {
-        "a": {"type": "string"},
-        "b": {"type": "object", "properties": {"c": {"type": "string"}}},
-        "d": {"type": "array"},
-    }});
-    for schema in [
-        nested.clone(),
-        json!({"anyOf": [nested, {"enum": [""]}]}),
-        json!({"allOf": [{"type": "object"}, nested]}),
-    ] {
-        let description = colored("query", deep.clone(), schema.clone());
-        let (served, left_out) = every_operation(&description);
-        let left_out: Vec<_> = left_out.into_iter().map(|it| (it.operation, it.reason)).collect();
-        let part = |name: &str| {
-            (format!("GET /things, `{name}` of its parameter `color`"), within("deepObject"))
-        };
-        assert_eq!(left_out, [part("b"), part("d")], "{schema}");
-        let (called, _) = served.into_iter().next().unwrap().into_parts();
-        let color = &called.args["properties"]["color"];
-        assert_eq!(color["properties"]["b"], json!(false), "{color}");
-        assert!(!color.to_string().contains("\"c\""), "{color}");
-        assert!(sent(description.clone(), &json!({"b": {"c": "1"}})).await.is_err(), "{schema}");
-        let head = sent(description, &json!({"a": "1"})).await.unwrap();
-        assert!(head.starts_with("GET /things?color%5Ba%5D=1 HTTP/1.1\r\n"), "{head}");
-    }
-    // One of the choices has it as a single value.
-    let choices = json!({"oneOf": [nested, {"properties": {"b": {"type": "string"}}}]});
-    let description = colored("query", deep.clone(), choices);
-    let head = sent(description.clone(), &json!({"b": "1"})).await.unwrap();
-    assert!(head.starts_with("GET /things?color%5Bb%5D=1 HTTP/1.1\r\n"), "{head}");
-    assert!(sent(description, &json!({"b": {"c": "1"}})).await.is_err());
-    let mut needed = nested.clone();
-    needed["required"] = json!(["b"]);
-    let of_one = |schema: &Value| json!({"type": "object", "additionalProperties": schema});
-    let lists = json!({"type": "array", "items": {"type": "array"}});
-    for (style_of, schema, name) in [
-        (deep.clone(), needed.clone(), "deepObject"),
-        (deep.clone(), json!({"anyOf": [needed, {"type": "string"}]}), "deepObject"),
-        (deep.clone(), json!({"required": ["d"], "allOf": [nested]}), "deepObject"),
-        (deep.clone(), json!({"required": ["d"], "oneOf": [nested]}), "deepObject"),
-        (deep, of_one(&nested), "deepObject"),
-        (style("form", false), of_one(&lists), "form"),
-        (json!({}), lists.clone(), "form"),
-        (json!({"style": "pipeDelimited"}), lists, "pipeDelimited"),
-    ] {
-        let found = reason(&colored("query", style_of, schema.clone()));
-        assert_eq!(found, format!("its parameter `color`: {}", within(name)), "{schema}");
-    }
 }
 
 #[tokio::test]
