@@ -11,6 +11,7 @@ mod entry;
 mod fault;
 mod form;
 mod look_again;
+mod names;
 mod openapi;
 mod percent;
 mod request;

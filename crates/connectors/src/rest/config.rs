@@ -17,6 +17,7 @@ use self::{
 };
 use super::{
     entry::{Called, Common, Entry, Place, Said},
+    names,
     openapi::LeftOut,
     request::Operation,
 };
@@ -305,7 +306,7 @@ pub(super) const METHOD_MEMBER: &str = "_method";
 /// it.
 pub(super) fn is_override(place: Place, name: &str) -> bool {
     match place {
-        Place::Query => name.eq_ignore_ascii_case(METHOD_MEMBER),
+        Place::Query => names::is_override(name),
         Place::Header => OVERRIDES.iter().any(|known| known.eq_ignore_ascii_case(name)),
     }
 }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::{
     entry::{Body, Content, Entry, MediaType, Method, Parameter, Place},
-    form::{Form, NEEDED, Names},
+    form::{Form, NEEDED},
+    names::Names,
     percent::decoded,
     style::scalar,
 };

@@ -2,6 +2,7 @@ mod bodies;
 mod config;
 mod credentials;
 mod flat;
+mod forms;
 mod look_again;
 mod names;
 mod openapi;

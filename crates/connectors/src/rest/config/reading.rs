@@ -39,12 +39,11 @@ impl Reading {
     ) -> Result<Declared, Vec<Finding>> {
         let name = self.name(connector, &entry);
         let args = self.read(&entry);
-        let operation = Operation::of(&entry, base.path_and_query(), headers.clone());
-        let (Some(name), Some(args), Some(operation), true) =
-            (name, args, operation, self.findings.is_empty())
-        else {
+        let (Some(name), Some(args), true) = (name, args, self.findings.is_empty()) else {
             return Err(self.findings);
         };
+        let operation = Operation::of(&entry, base.path_and_query(), headers.clone());
+        let operation = operation.ok_or(self.findings)?;
         // Texts, numbers and lists of them: there is nothing in it that JSON lacks.
         let shown = serde_json::to_value(&entry).unwrap_or_default();
         Ok(Declared { name, entry, shown, operation, args: Arc::new(args) })

@@ -200,10 +200,19 @@ fn whole(
         return Err("its body and a parameter have one name".to_owned());
     }
     let mut converted = gathering.schemas.convert(schema)?;
-    // A member that is not in the schema any more is refused by it, and would not be with one of its own.
-    let members = converted.get_mut("properties").and_then(Value::as_object_mut);
-    for (name, member) in members.into_iter().flatten() {
-        encoded.narrow(gathering, name, member)?;
+    // In a closed object a member that was left out is refused, and would not be with a schema of its own.
+    let is_closed = ["additionalProperties", "unevaluatedProperties"];
+    let is_closed = is_closed.into_iter().any(|word| converted.get(word).is_some());
+    for name in encoded.nested.keys() {
+        let Some(members) = converted.as_object_mut() else { break };
+        let properties = members.entry("properties").or_insert_with(|| json!({}));
+        let Some(properties) = properties.as_object_mut() else { break };
+        if !is_closed {
+            properties.entry(name).or_insert_with(|| json!({}));
+        }
+        if let Some(member) = properties.get_mut(name).filter(|member| member.is_object()) {
+            encoded.narrow(gathering, name, member)?;
+        }
     }
     gathering.add(BODY.to_owned(), converted, is_required);
     Ok(Content::Arg(BODY.to_owned()))

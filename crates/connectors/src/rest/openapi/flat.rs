@@ -27,13 +27,15 @@ pub(super) struct Flat {
     /// The members that may be single values.
     single: BTreeSet<String>,
     required: BTreeSet<String>,
+    /// Whether members of any name may be single values.
+    is_open: bool,
 }
 
 impl Flat {
     /// A value of which nothing is known.
     fn unknown() -> Self {
         let (nested, single, required) = <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
-        Self { list: true, object: true, nested, single, required }
+        Self { list: true, object: true, nested, single, required, is_open: true }
     }
 
     /// What can be written of a value of this schema.
@@ -66,6 +68,7 @@ impl Flat {
         self.nested.extend(part.nested);
         self.single.extend(part.single);
         self.required.extend(part.required);
+        self.is_open &= part.is_open;
     }
 }
 
@@ -111,16 +114,24 @@ impl Looking<'_> {
 
     /// What one of the choices can be.
     fn any(&self, choices: &[Value], below: usize) -> Flat {
-        let mut any = Flat { list: false, object: false, ..Flat::unknown() };
+        let mut any = Flat { list: false, object: false, is_open: false, ..Flat::unknown() };
+        let mut objects = Vec::new();
         for choice in choices.iter().take_while(|_| self.left.get() > 0) {
             let (kinds, choice) = (self.kinds(choice), self.at(choice, below));
             any.list |= kinds.has(Kind::List) && choice.list;
-            any.object |= kinds.has(Kind::Object) && choice.object;
-            any.nested.extend(choice.nested);
-            any.single.extend(choice.single);
+            any.nested.extend(choice.nested.iter().cloned());
+            if kinds.has(Kind::Object) && choice.object {
+                any.object = true;
+                any.is_open |= choice.is_open;
+                any.single.extend(choice.single.iter().cloned());
+                objects.push(choice);
+            }
         }
-        // A member that one of the choices has as a single value can be sent.
-        any.nested.retain(|name| !any.single.contains(name));
+        // A member that one of the choices accepts as a single value can be sent.
+        let accepts = |flat: &Flat, name: &String| {
+            flat.single.contains(name) || (flat.is_open && !flat.nested.contains(name))
+        };
+        any.nested.retain(|name| !objects.iter().any(|flat| accepts(flat, name)));
         any
     }
 
@@ -133,7 +144,7 @@ impl Looking<'_> {
             if !self.may_look() {
                 break;
             }
-            if self.is_read_only(property) {
+            if *property == Value::Bool(false) || self.is_read_only(property) {
                 continue;
             }
             let kind = if is_single(property) { &mut flat.single } else { &mut flat.nested };
@@ -144,9 +155,9 @@ impl Looking<'_> {
         flat.required = required.map(str::to_owned).collect();
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
         let mut others = patterns.into_iter().flat_map(Map::values).take_while(|_| self.may_look());
-        flat.object = schema.get("additionalProperties").is_none_or(is_single)
-            || others.any(is_single)
-            || !flat.single.is_empty();
+        flat.is_open =
+            schema.get("additionalProperties").is_none_or(is_single) || others.any(is_single);
+        flat.object = flat.is_open || !flat.single.is_empty();
         flat.list = schema.get("items").is_none_or(is_single);
         flat
     }

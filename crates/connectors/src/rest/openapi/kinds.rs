@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use super::document::Description;
+use super::{document::Description, schema::SPENT};
 use crate::rest::style::Kind;
 
 /// How many parts of a composition are looked at; of more, every kind is possible.
@@ -23,12 +23,15 @@ impl Kinds {
     const NONE: Self = Self { scalar: false, list: false, object: false };
     const SCALAR: Self = Self { scalar: true, ..Self::NONE };
 
-    /// The kinds of values that the schema may accept.
-    pub(super) fn of(description: &Description, schema: &Value) -> Self {
-        Self::counted(description, schema, &Cell::new(MOST_PARTS))
+    /// The kinds of values that the schema may accept; the parts that are looked at are among those
+    /// that may be read of the description.
+    pub(super) fn spent(description: &Description, schema: &Value) -> Result<Self, String> {
+        let left = Cell::new(MOST_PARTS);
+        let kinds = Self::counted(description, schema, &left);
+        if description.spend(MOST_PARTS - left.get()) { Ok(kinds) } else { Err(SPENT.to_owned()) }
     }
 
-    /// The same; takes the parts that it looks at off those that are left.
+    /// The same; takes the parts off those that are left.
     pub(super) fn counted(description: &Description, schema: &Value, left: &Cell<usize>) -> Self {
         let most = left.get().min(MOST_PARTS);
         let own = Cell::new(most);

@@ -189,7 +189,7 @@ fn written<'a>(
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
     let Some(place) = place else {
         return match style {
-            "simple" if Kinds::of(description, schema).has(Kind::Scalar) => {
+            "simple" if Kinds::spent(description, schema)?.has(Kind::Scalar) => {
                 Ok((schema, Format::default(), BTreeSet::new()))
             }
             "simple" => Err("a list or an object in a path".to_owned()),
@@ -227,7 +227,7 @@ pub(super) fn fits(
     if format.style == Style::Json {
         return Ok(BTreeSet::new());
     }
-    let kinds = Kinds::of(description, schema);
+    let kinds = Kinds::spent(description, schema)?;
     if kinds.any(|kind| format.writes(kind)) {
         let flat = Flat::of(description, schema)?;
         if !kinds.any(|kind| format.writes(kind) && flat.has(kind)) {

@@ -7,17 +7,17 @@ use super::{
     world::{Stub, blueprint, built, named, run},
 };
 
-fn with_body(body: Value) -> Value {
+pub(super) fn with_body(body: Value) -> Value {
     described(json!({"/refunds": {"post": {"operationId": "op", "requestBody": body}}}))
 }
 
-fn form(schema: Value, encoding: Value) -> Value {
+pub(super) fn form(schema: Value, encoding: Value) -> Value {
     let media = json!({"schema": schema, "encoding": encoding});
     with_body(json!({"required": true, "content": {"application/x-www-form-urlencoded": media}}))
 }
 
 /// The content type and the body of a call; `None` where the request has no body.
-async fn sent(description: Value, args: Value) -> Option<(String, String)> {
+pub(super) async fn sent(description: Value, args: Value) -> Option<(String, String)> {
     let stub = Stub::saying("200 OK", b"{}").await;
     let mut config = config(description);
     config["base_url"] = json!(stub.url());
@@ -31,16 +31,16 @@ async fn sent(description: Value, args: Value) -> Option<(String, String)> {
     Some((kind.to_owned(), body.to_owned()))
 }
 
-async fn built_of(description: Value) -> std::sync::Arc<dyn tool::Tool> {
+pub(super) async fn built_of(description: Value) -> std::sync::Arc<dyn tool::Tool> {
     let connector = built(&blueprint(config(description))).await.unwrap();
     named(&*connector, "pets.op")
 }
 
-fn pair(kind: &str, body: &str) -> (String, String) {
+pub(super) fn pair(kind: &str, body: &str) -> (String, String) {
     (kind.to_owned(), body.to_owned())
 }
 
-const FORM: &str = "application/x-www-form-urlencoded";
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
 async fn json_is_sent_where_it_is_offered_and_else_patches_and_forms_by_name() {
@@ -81,109 +81,6 @@ async fn json_is_sent_where_it_is_offered_and_else_patches_and_forms_by_name() {
     );
 }
 
-/// A form whose members are not all known is one argument, in which a member of any name may be.
-#[tokio::test]
-async fn no_member_of_an_open_form_is_written_as_a_part_of_another() {
-    let schema = json!({"type": "object", "minProperties": 1, "properties": {
-        "user": {"type": "object", "properties": {"role": {"enum": ["guest"]}}},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    }});
-    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
-    let description = form(schema, encoding);
-    let tool = built_of(description.clone()).await;
-    for (body, expected) in [
-        (
-            json!({"user[role]": "admin"}),
-            "/body/user[role]: expected no member that servers may read as `user` or a part of it",
-        ),
-        (
-            json!({"user": {"role": "guest"}, "user[role]": "admin"}),
-            "/body/user: expected no member that is written as `user[role]`, which is another \
-             argument",
-        ),
-        (json!({"_METHOD": "DELETE"}), "/body/_METHOD: expected no member that changes the method"),
-    ] {
-        assert_eq!(tool.check_args(&json!({"body": body})).unwrap_err(), expected);
-    }
-    // Servers look past blanks and brackets, read `.` as the start of a part, or ignore the case.
-    for (name, other) in [
-        ("[user][role]", "user"),
-        (" user[role]", "user"),
-        ("User[role]", "user"),
-        ("USER", "user"),
-        ("user.role", "user"),
-        ("user]", "user"),
-        ("tags[]", "tags"),
-    ] {
-        let error = tool.check_args(&json!({"body": {name: "admin"}})).unwrap_err();
-        let expected = format!("no member that servers may read as `{other}` or a part of it");
-        assert_eq!(error, format!("/body/{name}: expected {expected}"));
-    }
-    // Of the others nothing is known, so that brackets in their names say nothing.
-    let call = json!({"body": {"user": {"role": "guest"}, "other[a]": "b", "tags": ["c", "d"]}});
-    let expected = "other%5Ba%5D=b&tags=c&tags=d&user%5Brole%5D=guest";
-    assert_eq!(sent(description, call).await, Some(pair(FORM, expected)));
-}
-
-/// A member that is not in the call has its name all the same.
-#[tokio::test]
-async fn no_member_is_written_as_another_that_a_call_leaves_out() {
-    let schema = json!({"type": "object", "properties": {
-        "user": {"type": "object"},
-        "user[role]": {"enum": ["guest"]},
-    }});
-    let mut open = schema.clone();
-    open["minProperties"] = json!(1);
-    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
-    for (schema, argument) in [(schema, None), (open, Some("body"))] {
-        let tool = built_of(form(schema, encoding.clone())).await;
-        let call = |members: Value| argument.map_or(members.clone(), |it| json!({it: members}));
-        let error = tool.check_args(&call(json!({"user": {"role": "admin"}}))).unwrap_err();
-        let at = argument.map_or_else(String::new, |argument| format!("/{argument}"));
-        let expected = "no member that is written as `user[role]`, which is another argument";
-        assert_eq!(error, format!("{at}/user: expected {expected}"));
-        tool.check_args(&call(json!({"user": {"age": 1}, "user[role]": "guest"}))).unwrap();
-    }
-}
-
-#[tokio::test]
-async fn a_member_of_responses_stays_out_of_a_form() {
-    let user = json!({"type": "object", "readOnly": true, "properties": {
-        "role": {"type": "string"},
-        "address": {"type": "object"},
-    }});
-    let schema = json!({"type": "object", "minProperties": 1, "additionalProperties": false,
-        "properties": {"name": {"type": "string"}, "user": user}});
-    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
-    let tool = built_of(form(schema, encoding)).await;
-    let call = json!({"body": {"name": "a", "user": {"role": "admin"}}});
-    let error = tool.check_args(&call).unwrap_err();
-    assert_eq!(error, "/body: the schema has no property `user`");
-}
-
-#[tokio::test]
-async fn a_required_member_of_a_form_is_not_empty() {
-    let lists = json!({"type": "array", "items": {"type": "string"}});
-    let schema = json!({"type": "object", "additionalProperties": false, "required": ["ids"],
-        "properties": {"ids": lists, "tags": lists}});
-    let tool = built_of(form(schema.clone(), json!({}))).await;
-    tool.check_args(&json!({"ids": ["a"], "tags": []})).unwrap();
-    let error = tool.check_args(&json!({"ids": []})).unwrap_err();
-    assert!(error.starts_with("/ids: expected at least one item or member"), "{error}");
-    // Of a body that may be left out, too, and of one that is an argument as a whole.
-    let media = json!({"schema": schema});
-    let optional = with_body(json!({"content": {FORM: media}}));
-    let tool = built_of(optional).await;
-    tool.check_args(&json!({})).unwrap();
-    let error = tool.check_args(&json!({"ids": [], "tags": ["a"]})).unwrap_err();
-    assert!(error.starts_with("/ids: expected at least one item or member"), "{error}");
-    let mut whole = schema.clone();
-    whole["minProperties"] = json!(1);
-    let tool = built_of(form(whole, json!({}))).await;
-    let error = tool.check_args(&json!({"body": {"ids": []}})).unwrap_err();
-    assert!(error.starts_with("/body/ids: expected at least one item or member"), "{error}");
-}
-
 #[tokio::test]
 async fn a_form_is_written_as_its_encoding_says() {
     let strings = json!({"type": "array", "items": {"type": "string"}});
@@ -218,36 +115,6 @@ async fn a_form_is_written_as_its_encoding_says() {
         let found = sent(form(schema.clone(), encoding.clone()), call.clone()).await;
         assert_eq!(found, Some(pair(FORM, expected)), "{call}");
     }
-}
-
-#[test]
-fn members_of_a_form_have_single_values_within_them() {
-    let user = json!({"type": "object", "properties": {
-        "role": {"type": "string"},
-        "address": {"type": "object", "properties": {"city": {"type": "string"}}},
-    }});
-    let schema = json!({"type": "object", "properties": {"user": user}});
-    let mut open = schema.clone();
-    open["minProperties"] = json!(1);
-    let encoding = json!({"user": {"style": "deepObject", "explode": true}});
-    for (schema, at) in
-        [(schema.clone(), "/properties/user"), (open, "/properties/body/properties/user")]
-    {
-        let (served, left_out) = every_operation(&form(schema, encoding.clone()));
-        let left_out: Vec<_> =
-            left_out.iter().map(|left| (left.operation.as_str(), left.reason.as_str())).collect();
-        let reason = "a list or an object within another in the style `deepObject`";
-        assert_eq!(left_out, [("POST /refunds, `address` of its body's `user`", reason)]);
-        let (called, _) = served.into_iter().next().unwrap().into_parts();
-        let found = called.args.pointer(at).unwrap();
-        let expected = json!({"role": {"type": "string"}, "address": false});
-        assert_eq!(found["properties"], expected, "{at}");
-    }
-    // Without an encoding such a member is JSON.
-    let (served, left_out) = every_operation(&form(schema, json!({})));
-    assert!(left_out.is_empty(), "{left_out:?}");
-    let (called, _) = served.into_iter().next().unwrap().into_parts();
-    assert_eq!(called.args["properties"]["user"], user);
 }
 
 #[tokio::test]

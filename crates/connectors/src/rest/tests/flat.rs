@@ -42,6 +42,13 @@ async fn what_is_within_another_list_or_object_is_refused_by_the_schema() {
     let head = sent(description.clone(), &json!({"b": "1"})).await.unwrap();
     assert!(head.starts_with("GET /things?color%5Bb%5D=1 HTTP/1.1\r\n"), "{head}");
     assert!(sent(description, &json!({"b": {"c": "1"}})).await.is_err());
+    let open =
+        json!({"anyOf": [nested, {"type": "object", "additionalProperties": {"type": "string"}}]});
+    let head = sent(colored("query", deep.clone(), open), &json!({"b": "1"})).await.unwrap();
+    assert!(head.starts_with("GET /things?color%5Bb%5D=1 HTTP/1.1\r\n"), "{head}");
+    let never = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": false}});
+    let (_, left_out) = every_operation(&colored("query", deep.clone(), never));
+    assert!(left_out.is_empty(), "{left_out:?}");
     let mut needed = nested.clone();
     needed["required"] = json!(["b"]);
     let of_one = |schema: &Value| json!({"type": "object", "additionalProperties": schema});
