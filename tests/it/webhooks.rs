@@ -180,10 +180,11 @@ async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_an
         caller.executed("lab.note", json!({ "mark": mark })).await;
     }
     until("both fail", async || statuses(&admin, &id).await.get("retrying") == Some(&2)).await;
-    // Its last failure was four days ago, so the next one ends more than it may fail for. Whoever still
-    // serves it would note what it knows from before.
+    // Its last failure was four days ago and its events failed several times, so the next failure ends
+    // more than it may fail for. Whoever still serves it would note what it knows from before.
     let longer = "update webhook_lane set failing_since = failing_since - interval '4 days', \
-                  failed_at = failed_at - interval '4 days' where lease_until <= now()";
+                  failed_at = failed_at - interval '4 days', failed_event = 1, \
+                  failed_other_event = 2 where lease_until <= now()";
     let control = house.control.client().await;
     until("nobody serves it", async || control.execute(longer, &[]).await.unwrap() == 1).await;
     doomed.arm("webhook.noted");

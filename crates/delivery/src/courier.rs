@@ -271,7 +271,9 @@ impl Courier {
         let ((seq, mut deliveries), again) = join(first, tries.again(&due)).await;
         let is_more = !page.ends_at(seq) || again.len() < due.len() || is_full;
         deliveries.extend(again);
-        let (lane, worked) = (fared(Lane { seq, ..lane }, &deliveries), counted(&deliveries));
+        let enough = self.parts.limits.failed_attempts();
+        let lane = fared(Lane { seq, ..lane }, &deliveries, enough);
+        let worked = counted(&deliveries);
         // What another round left to be told was not tried in this one.
         let next_at = Some(time.now(&*self.parts.clock) + TOLD_AGAIN_AFTER);
         deliveries.extend(untold.into_iter().map(|it| Delivery { next_at, ..it }));
@@ -336,19 +338,18 @@ fn counted(deliveries: &[Delivery]) -> Worked {
     worked
 }
 
-/// The lane after these tries, in the order in which they ended.
-fn fared(mut lane: Lane, deliveries: &[Delivery]) -> Lane {
+/// The lane after these attempts, in the order in which they ended.
+fn fared(mut lane: Lane, deliveries: &[Delivery], enough: usize) -> Lane {
     let ended = |tried: &Try| tried.at + Duration::from_millis(tried.duration_ms);
     // What was dropped was not tried.
     let posted = deliveries.iter().filter(|it| it.status != DeliveryStatus::Dropped);
-    let mut last: Vec<&Try> = posted.filter_map(|it| it.tries.last()).collect();
-    last.sort_by_key(|tried| ended(tried));
-    for tried in last {
+    let mut last: Vec<_> = posted.filter_map(|it| Some((it, it.tries.last()?))).collect();
+    last.sort_by_key(|(_, tried)| ended(tried));
+    for (delivery, tried) in last {
         if tried.error_class.is_none() {
-            (lane.failing_since, lane.delivered_at) = (None, Some(tried.at));
+            lane.accepted(tried.at);
         } else {
-            lane.failing_since = lane.failing_since.or(Some(tried.at));
-            lane.failed_at = lane.failed_at.max(Some(tried.at));
+            lane.failed(delivery, (tried.at, enough));
         }
     }
     lane

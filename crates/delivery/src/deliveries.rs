@@ -9,7 +9,7 @@ use model::{DeliveryId, EventType, OrgId, Timestamp, WebhookId};
 use serde_json::json;
 
 use crate::{
-    Delivery, DeliveryList, WebhookError, Webhooks,
+    Adding, Delivery, DeliveryList, WebhookError, Webhooks,
     courier::Wanted,
     endpoint::{found, thin},
 };
@@ -107,10 +107,8 @@ impl Webhooks {
         let mint = self.parts.mint().await?;
         let id = mint.id(DeliveryId::from_uuid);
         let again = Delivery::pending((id, before.webhook), &event, mint.now());
-        if self.parts.store.add(key, std::slice::from_ref(&again)).await? {
-            return Ok(again);
-        }
-        Err(is_disabled().into())
+        let added = self.parts.store.add(key, std::slice::from_ref(&again), Adding::All).await?;
+        added.map(|_| again).ok_or_else(|| is_disabled().into())
     }
 
     /// Posts every event again that happened since then, was wanted, and did not arrive; or the first of
@@ -131,6 +129,11 @@ impl Webhooks {
         if !shown.webhook.is_open() {
             return Err(is_disabled().into());
         }
+        if shown.state.is_ending {
+            let why = "deliveries from before the endpoint was enabled are still under way; try \
+                       again in half a minute at most";
+            return Err(ActError::Conflict(why).into());
+        }
         let wanted = Wanted::of(&shown.webhook);
         // What is behind this place is still to get its first try.
         let end = shown.state.lane.seq;
@@ -139,16 +142,14 @@ impl Webhooks {
         while at < end {
             let page = self.parts.events.events_after(org, at, PAGE).await?;
             let page: Vec<Event> = page.into_iter().filter(|event| event.seq <= end).collect();
-            let (Some(first), Some(last)) = (page.first(), page.last()) else { break };
-            let settled = self.parts.store.settled((org, id), first.seq..=last.seq).await?;
-            let missed = page.iter().filter(|it| wanted.covers(it) && !settled.contains(&it.seq));
-            let deliveries: Vec<_> = missed
+            let Some(last) = page.last() else { break };
+            let wanted = page.iter().filter(|it| wanted.covers(it));
+            let deliveries: Vec<_> = wanted
                 .map(|it| Delivery::pending((mint.id(DeliveryId::from_uuid), id), it, now))
                 .collect();
-            if !deliveries.is_empty() && !self.parts.store.add((org, id), &deliveries).await? {
-                return Err(is_disabled().into());
-            }
-            (at, count, pages) = (last.seq, count + deliveries.len(), pages + 1);
+            let added = self.parts.store.add((org, id), &deliveries, Adding::Missed).await?;
+            let added = added.ok_or_else(is_disabled)?;
+            (at, count, pages) = (last.seq, count + added, pages + 1);
             let took = self.parts.clock.elapsed().saturating_sub(began);
             // Going on from a moment looks at all of it again. Where nothing was added, that comes to the
             // same place unless the moment is a later one.

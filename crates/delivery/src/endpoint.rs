@@ -53,6 +53,8 @@ pub struct Shown {
     pub webhook: Webhook,
     /// How far it is.
     pub state: LaneState,
+    /// While it fails, the earliest moment at which it is disabled.
+    pub disables_at: Option<Timestamp>,
 }
 
 impl Shown {
@@ -72,11 +74,17 @@ impl Webhooks {
         let org = caller.org();
         let webhooks = self.parts.store.webhooks(org).await?;
         let lanes = self.parts.store.lanes(org).await?;
-        let shown = |webhook: Webhook| Shown {
-            state: lanes.get(&webhook.id).copied().unwrap_or_default(),
-            webhook,
+        let shown = |webhook: Webhook| {
+            let state = lanes.get(&webhook.id).copied().unwrap_or_default();
+            self.shown(webhook, state)
         };
         Ok(webhooks.into_iter().map(shown).collect())
+    }
+
+    /// An endpoint whose lane stands so.
+    pub fn shown(&self, webhook: Webhook, state: LaneState) -> Shown {
+        let disables_at = self.parts.limits.disables_at(&state.lane);
+        Shown { disables_at: disables_at.filter(|_| webhook.is_open()), webhook, state }
     }
 
     /// An endpoint of the org.

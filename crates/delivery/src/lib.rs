@@ -33,7 +33,7 @@ pub use secret::SigningSecret;
 pub use sender::{Aside, Post, Sender, UrlError};
 pub use sign::signature;
 pub use store::{
-    Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted, Try,
+    Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted, Try,
 };
 
 /// What webhooks are made of.

@@ -18,6 +18,10 @@ pub const RETRIES: [Duration; 8] = [
     Duration::from_hours(12),
 ];
 
+/// So many failed attempts of each of two events show that it is the endpoint that fails, and not
+/// one moment of it.
+const FAILED_ATTEMPTS: usize = 3;
+
 /// What the operator sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -25,7 +29,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// The most tries after the first.
     pub max_attempts: usize,
-    /// How long an endpoint may take nothing before it is disabled.
+    /// How long an endpoint may accept nothing before it is disabled.
     pub disable_after: Duration,
     /// The most endpoints of an org.
     pub max_endpoints: usize,
@@ -60,11 +64,26 @@ impl Limits {
         Some((first + due).max(last + apart))
     }
 
-    /// Whether an endpoint took nothing for longer than it may.
+    /// How many failed attempts of an event count when an endpoint is judged: three, or all of them
+    /// where an event has fewer.
+    pub fn failed_attempts(&self) -> usize {
+        FAILED_ATTEMPTS.min(self.max_attempts.saturating_add(1))
+    }
+
+    /// Whether an endpoint is to be disabled: every attempt failed for as long as it may, and those
+    /// of two events failed often enough.
     pub fn is_failed(&self, lane: &Lane) -> bool {
+        let [_, second] = lane.failed_events;
         match (lane.failing_since, lane.failed_at) {
-            (Some(since), Some(last)) => last.since(since) >= self.disable_after,
+            (Some(since), Some(last)) => {
+                second.is_some() && last.since(since) >= self.disable_after
+            }
             (_, _) => false,
         }
+    }
+
+    /// The earliest moment at which an endpoint that fails is disabled.
+    pub(crate) fn disables_at(&self, lane: &Lane) -> Option<Timestamp> {
+        lane.failing_since.map(|since| since + self.disable_after)
     }
 }

@@ -1,10 +1,6 @@
 //! What webhooks keep beside the turns of orgs, and what they ask of a store.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use event::Event;
@@ -96,12 +92,41 @@ pub struct DeliveryList {
 pub struct Lane {
     /// The place up to which every event had its first try or was not wanted.
     pub seq: u64,
-    /// The first try that was not taken since one was.
+    /// When the first attempt began that failed since one was accepted.
     pub failing_since: Option<Timestamp>,
-    /// The last try that was not taken.
+    /// When the last attempt began that failed.
     pub failed_at: Option<Timestamp>,
-    /// The last try that was taken.
+    /// When the last attempt began that was accepted.
     pub delivered_at: Option<Timestamp>,
+    /// The places of the first two events with [`Limits::failed_attempts`](crate::Limits::failed_attempts)
+    /// failed attempts each since `failing_since`.
+    pub failed_events: [Option<u64>; 2],
+}
+
+impl Lane {
+    /// Counts an attempt that was accepted: the lane fails no longer.
+    pub(crate) fn accepted(&mut self, at: Timestamp) {
+        let Self { failing_since, failed_events, delivered_at, .. } = self;
+        (*failing_since, *failed_events, *delivered_at) = (None, [None; 2], Some(at));
+    }
+
+    /// Counts the last attempt of this delivery, which failed at that moment. `enough` attempts
+    /// make its event count.
+    pub(crate) fn failed(&mut self, delivery: &Delivery, (at, enough): (Timestamp, usize)) {
+        if self.failing_since.is_none() {
+            self.failed_events = [None; 2];
+        }
+        let since = *self.failing_since.get_or_insert(at);
+        self.failed_at = self.failed_at.max(Some(at));
+        let failed = delivery.tries.iter().filter(|it| it.error_class.is_some() && it.at >= since);
+        if failed.count() >= enough {
+            self.failed_events = match self.failed_events {
+                [None, _] => [Some(delivery.seq), None],
+                [Some(first), None] if first != delivery.seq => [Some(first), Some(delivery.seq)],
+                both => both,
+            };
+        }
+    }
 }
 
 /// A lane as its org sees it.
@@ -111,6 +136,8 @@ pub struct LaneState {
     pub lane: Lane,
     /// How many events of the org are behind its place, wanted or not.
     pub behind: u64,
+    /// Whether the lane was opened again while an instance served it that has not ended yet.
+    pub is_ending: bool,
 }
 
 /// An endpoint that one instance serves and no other, until its lease ends.
@@ -141,6 +168,15 @@ impl Claim {
     }
 }
 
+/// Which deliveries are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adding {
+    /// All of them.
+    All,
+    /// Those whose events the endpoint neither accepted nor is still to get.
+    Missed,
+}
+
 /// What becomes of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
@@ -150,7 +186,7 @@ pub enum Hold {
     LetGo,
 }
 
-/// What a store answers to whoever still holds the claim.
+/// What a store returns while the claim holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
     /// Whether a delivery is to be tried again now.
@@ -159,8 +195,9 @@ pub struct Noted {
     pub webhook: Webhook,
 }
 
-/// Where endpoints, their lanes and deliveries are kept. A turn that makes or enables an endpoint sets
-/// its lane to the turn's last event; one that disables or deletes it closes the lane.
+/// Where endpoints, their lanes and deliveries are kept. A turn that creates or enables an endpoint
+/// opens its lane at the turn's last event, with no failed attempts; one that disables or deletes the
+/// endpoint closes the lane. A claim from before a lane was opened holds no longer.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
     /// The store's own time, by which deliveries are due, kept and counted.
@@ -191,16 +228,14 @@ pub trait DeliveryStore: Send + Sync {
         since: Timestamp,
     ) -> Result<usize, StoreDown>;
 
-    /// The places among these whose events the endpoint took, or is still to get.
-    async fn settled(
+    /// Adds deliveries that are to be tried, and returns how many; nothing where the lane is closed
+    /// by now. However many ask at the same time, [`Adding::Missed`] adds an event once.
+    async fn add(
         &self,
         key: Key,
-        places: RangeInclusive<u64>,
-    ) -> Result<BTreeSet<u64>, StoreDown>;
-
-    /// Adds deliveries that are to be tried; nothing where the lane is closed by now. Says whether
-    /// they were added.
-    async fn add(&self, key: Key, deliveries: &[Delivery]) -> Result<bool, StoreDown>;
+        deliveries: &[Delivery],
+        adding: Adding,
+    ) -> Result<Option<usize>, StoreDown>;
 
     /// Whether any org has an open lane.
     async fn has_open_lanes(&self) -> Result<bool, StoreDown>;
@@ -223,8 +258,11 @@ pub trait DeliveryStore: Send + Sync {
     /// longest due first.
     async fn due_deliveries(&self, key: Key, limit: usize) -> Result<Vec<Delivery>, StoreDown>;
 
-    /// Writes where a claimed lane stands and these deliveries in their new form, all or none;
-    /// nothing when the claim was lost.
+    /// Writes where a claimed lane stands and these deliveries in their new form, all or none.
+    ///
+    /// A claim that was lost, since there was a later one, writes nothing. One that ended, since the
+    /// lane was closed or opened again, writes the deliveries alone: they were tried. Both return
+    /// nothing.
     async fn note(
         &self,
         (key, token): (Key, u64),

@@ -111,6 +111,14 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         { "kind": "slot_lagging", "data": {
             "connector": "con_1", "name": "shop", "state": "stalled", "cause": null, "at": at,
         } },
+        { "kind": "webhook_disabled", "data": {
+            "webhook_endpoint": "whe_1", "url": "https://a.example/<b>", "failing_since": at,
+            "disables_at": null, "disabled_at": at,
+        } },
+        { "kind": "webhook_failing", "data": {
+            "webhook_endpoint": "whe_2", "url": "https://b.example", "failing_since": at,
+            "disables_at": at, "disabled_at": null,
+        } },
         { "kind": "mismatch", "data": call },
         { "kind": "approval_expiring", "data": call },
         { "kind": "approval_waiting", "data": call },
@@ -132,6 +140,9 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         "Calls of its tools fail: <bdi>no &lt;login&gt;</bdi>",
         "The change log of <bdi>shop</bdi> can no longer be read.",
         "The change log of <bdi>shop</bdi> is not read.",
+        "a.example&#x2f;&lt;b&gt;</bdi> was disabled.",
+        "b.example</bdi> accepts no events.",
+        "It can be disabled from ",
         "<bdi>shop.&lt;b&gt;</bdi> expires in 8 min.",
         "<bdi>shop.&lt;b&gt;</bdi> waits for approval.",
         "A policy version waits for a second person.",
@@ -224,7 +235,8 @@ fn webhook(change: &Value) -> String {
     let mut it = json!({
         "id": "whe_1", "url": "https://hooks.example/<b>", "description": "the <b> case system", "types": [],
         "agent": "agt_1", "api_version": "2026-10-01", "status": "failing", "disabled_at": null,
-        "disabled_because": null, "failing_since": at, "last_delivered_at": null, "events_behind": 1_200,
+        "disabled_because": null, "failing_since": at, "disables_at": "1970-01-04T00:00:00.000Z", "last_delivered_at": null,
+        "events_behind": 1_200,
         "previous_secret_expires_at": at, "revision": 3, "created_at": at,
     });
     it.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -260,6 +272,8 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
     for told in [
         "Failing",
         "No delivery has succeeded since",
+        "If none succeeds until",
+        "4 Jan 1970",
         "1,200 events behind",
         "timed out",
         "301, a redirect",
@@ -269,6 +283,7 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
         "<dt>Events</dt><dd>all</dd>",
         "?status=dead&amp;cursor=next",
         "The previous secret also signs",
+        "<option value=\"86400\" selected>a day</option><option value=\"0\">",
         "the &lt;b&gt; case system",
         "/v1/webhook_deliveries/whd_1/redeliver",
         "10.0 s",

@@ -3,12 +3,13 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
     time::Duration,
 };
 
 use async_trait::async_trait;
-use delivery::{Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted};
+use delivery::{
+    Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted,
+};
 use ledger::{
     StoreDown, Turn,
     record::{OrgWebhooks, Webhook},
@@ -24,11 +25,22 @@ pub(crate) struct KeptLane {
     is_open: bool,
     lease_until: Option<Timestamp>,
     token: u64,
+    /// The token of the last claim before it was opened.
+    opened: u64,
 }
 
 impl KeptLane {
     fn is_free(&self, now: Timestamp) -> bool {
-        self.is_open && self.lease_until.is_none_or(|until| until <= now)
+        self.is_open && !self.is_leased(now)
+    }
+
+    fn is_leased(&self, now: Timestamp) -> bool {
+        self.lease_until.is_some_and(|until| until > now)
+    }
+
+    /// Whether its last claim is from after it was opened.
+    fn holds(&self) -> bool {
+        self.is_open && self.token > self.opened
     }
 }
 
@@ -46,7 +58,9 @@ impl Rows {
         for webhook in turn.changes.webhooks.iter().flat_map(|all| &all.endpoints) {
             let kept = self.lanes.entry(webhook.id).or_default();
             if webhook.is_open() && !kept.is_open {
-                kept.lane = Lane { seq: turn.head.event_seq, ..Lane::default() };
+                let delivered_at = kept.lane.delivered_at;
+                kept.lane = Lane { seq: turn.head.event_seq, delivered_at, ..Lane::default() };
+                kept.opened = kept.token;
             }
             kept.is_open = webhook.is_open();
             self.webhooks.insert(webhook.id, webhook.clone());
@@ -99,10 +113,12 @@ impl DeliveryStore for MemoryStore {
 
     async fn lanes(&self, org: OrgId) -> Result<BTreeMap<WebhookId, LaneState>, StoreDown> {
         let kept = self.reach("read the lanes of webhook endpoints")?;
+        let now = self.clock.now();
         let Some(rows) = kept.orgs.get(&org) else { return Ok(BTreeMap::new()) };
         let state = |lane: &KeptLane| LaneState {
             lane: lane.lane,
             behind: rows.last_event().saturating_sub(lane.lane.seq),
+            is_ending: lane.is_open && !lane.holds() && lane.is_leased(now),
         };
         Ok(rows.lanes.iter().map(|(id, lane)| (*id, state(lane))).collect())
     }
@@ -143,26 +159,27 @@ impl DeliveryStore for MemoryStore {
         Ok(all.filter(|it| it.kind == kind && it.created_at >= since).count())
     }
 
-    async fn settled(
+    async fn add(
         &self,
         (org, webhook): Key,
-        places: RangeInclusive<u64>,
-    ) -> Result<BTreeSet<u64>, StoreDown> {
-        let kept = self.reach("read what a webhook endpoint took")?;
-        let rows = kept.orgs.get(&org).into_iter();
-        let all = rows.flat_map(|rows| rows.of(webhook));
-        let settled = all.filter(|it| it.is_open() || it.status == DeliveryStatus::Delivered);
-        Ok(settled.map(|it| it.seq).filter(|seq| places.contains(seq)).collect())
-    }
-
-    async fn add(&self, (org, webhook): Key, new: &[Delivery]) -> Result<bool, StoreDown> {
+        new: &[Delivery],
+        adding: Adding,
+    ) -> Result<Option<usize>, StoreDown> {
         let mut kept = self.reach("add webhook deliveries")?;
-        let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(false) };
-        if !rows.lanes.get(&webhook).is_some_and(|lane| lane.is_open) {
-            return Ok(false);
+        if new.is_empty() {
+            return Ok(Some(0));
         }
-        rows.deliveries.extend(new.iter().map(|delivery| (delivery.id, delivery.clone())));
-        Ok(true)
+        let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(None) };
+        if !rows.lanes.get(&webhook).is_some_and(|lane| lane.is_open) {
+            return Ok(None);
+        }
+        let is_settled = |it: &&Delivery| it.is_open() || it.status == DeliveryStatus::Delivered;
+        let settled: BTreeSet<u64> = rows.of(webhook).filter(is_settled).map(|it| it.seq).collect();
+        let is_added = |it: &&Delivery| adding == Adding::All || !settled.contains(&it.seq);
+        let added: Vec<_> = new.iter().filter(is_added).map(|it| (it.id, it.clone())).collect();
+        let count = added.len();
+        rows.deliveries.extend(added);
+        Ok(Some(count))
     }
 
     async fn has_open_lanes(&self) -> Result<bool, StoreDown> {
@@ -182,13 +199,14 @@ impl DeliveryStore for MemoryStore {
             let mut waiting = Vec::new();
             for (id, kept) in &rows.lanes {
                 let lane = &kept.lane;
+                let [_, second_failed] = lane.failed_events;
                 let failed_for = match (lane.failing_since, lane.failed_at) {
                     (Some(since), Some(last)) => last.since(since),
                     (_, _) => Duration::ZERO,
                 };
                 let has_more = lane.seq < rows.last_event()
                     || rows.is_due(*id, now)
-                    || failed_for >= disable_after;
+                    || failed_for >= disable_after && second_failed.is_some();
                 if kept.is_free(now) && lane.failing_since.is_some() == failing && has_more {
                     waiting.push((kept.lease_until, (*org, *id)));
                 }
@@ -242,18 +260,22 @@ impl DeliveryStore for MemoryStore {
         let mut kept = self.reach("note webhook deliveries")?;
         let now = self.clock.now();
         let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(None) };
-        let kept_lane = rows.lanes.get_mut(&webhook).filter(|it| it.token == token && it.is_open);
+        let kept_lane = rows.lanes.get_mut(&webhook).filter(|it| it.token == token);
         let (Some(claimed), Some(row)) = (kept_lane, rows.webhooks.get(&webhook)) else {
             return Ok(None);
         };
-        let endpoint = row.clone();
-        claimed.lane = *lane;
-        claimed.lease_until = Some(match hold {
+        let (endpoint, holds) = (row.clone(), claimed.holds());
+        let lease_until = match hold {
             Hold::For(lease) => now + lease,
             Hold::LetGo => now,
-        });
+        };
+        claimed.lease_until = holds.then_some(lease_until);
+        if holds {
+            claimed.lane = *lane;
+        }
         rows.deliveries.extend(deliveries.iter().map(|it| (it.id, it.clone())));
-        Ok(Some(Noted { is_due: rows.is_due(webhook, now), webhook: endpoint }))
+        let noted = Noted { is_due: rows.is_due(webhook, now), webhook: endpoint };
+        Ok(holds.then_some(noted))
     }
 
     async fn sweep_deliveries(&self, keep: Duration, limit: usize) -> Result<usize, StoreDown> {

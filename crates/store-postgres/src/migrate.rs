@@ -73,6 +73,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 45, name: "role_since", sql: include_str!("../../../migrations/0045_role_since.sql") },
     Migration { version: 46, name: "member_uses", sql: include_str!("../../../migrations/0046_member_uses.sql") },
     Migration { version: 47, name: "pepper", sql: include_str!("../../../migrations/0047_pepper.sql") },
+    Migration { version: 48, name: "webhook_rules", sql: include_str!("../../../migrations/0048_webhook_rules.sql") },
 ];
 
 /// What the service's role may do with one table.

@@ -84,6 +84,12 @@ impl<'a> Cells<'a> {
         u64::try_from(number).map_err(|error| self.fault(column, error))
     }
 
+    /// A number that is never negative, where there is one.
+    pub(crate) fn count_if_any(&self, column: &'static str) -> Result<Option<u64>, Fault> {
+        let number: Option<i64> = self.get(column)?;
+        number.map(u64::try_from).transpose().map_err(|error| self.fault(column, error))
+    }
+
     /// A digest.
     pub(crate) fn digest(&self, column: &'static str) -> Result<Digest, Fault> {
         self.bytes(column).map(Digest::from_bytes)

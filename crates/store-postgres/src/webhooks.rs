@@ -1,14 +1,12 @@
 //! Webhook endpoints, their lanes and deliveries. Leases and what is due are told by the database's
 //! time; a lane is written only with the token of its last claim.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
-use delivery::{Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted};
+use delivery::{
+    Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted,
+};
 use ledger::{
     StoreDown,
     record::{OrgWebhooks, Webhook},
@@ -31,7 +29,10 @@ pub(crate) const LIVE: &str = "
 
 const LANES: &str = "
     select lane.webhook_id, lane.seq, lane.failing_since, lane.failed_at, lane.delivered_at,
-        greatest(head.event_seq - lane.seq, 0) as behind
+        lane.failed_event, lane.failed_other_event,
+        greatest(head.event_seq - lane.seq, 0) as behind,
+        coalesce(lane.is_open and lane.token = lane.opened and lane.lease_until > now(), false)
+            as is_ending
     from webhook_lane as lane join org_head as head on head.org_id = $1
     where lane.org_id = $1";
 
@@ -56,11 +57,6 @@ const COUNT_SINCE: &str = "
     select count(*) as count from webhook_delivery
     where org_id = $1 and webhook_id = $2 and kind = $3 and created_at >= $4";
 
-const SETTLED: &str = "
-    select seq from webhook_delivery
-    where org_id = $1 and webhook_id = $2 and seq between $3 and $4
-        and status in ('pending', 'retrying', 'delivered')";
-
 // Asked by itself while there is none, and so that nothing else is.
 const ANY: &str = "
     select exists (
@@ -79,7 +75,8 @@ const WAITING: &str = "
             and lane.is_open and (lane.lease_until is null or lane.lease_until <= now())
             and (lane.failing_since is not null) = $2
             and (lane.seq < head.event_seq or lane.due_at <= now()
-                or lane.failed_at - lane.failing_since >= make_interval(secs => $3))) as waiting
+                or lane.failed_at - lane.failing_since >= make_interval(secs => $3)
+                    and lane.failed_other_event is not null)) as waiting
     order by waiting.place, waiting.lease_until nulls first limit $4";
 
 const CLAIM: &str = "
@@ -88,23 +85,28 @@ const CLAIM: &str = "
         set lease_until = now() + make_interval(secs => $3), token = token + 1
         where org_id = $1 and webhook_id = $2 and is_open
             and (lease_until is null or lease_until <= now())
-        returning token, seq, failing_since, failed_at, delivered_at, due_at)
-    select token, seq, failing_since, failed_at, delivered_at,
+        returning token, seq, failing_since, failed_at, delivered_at, failed_event,
+            failed_other_event, due_at)
+    select token, seq, failing_since, failed_at, delivered_at, failed_event, failed_other_event,
         coalesce(due_at <= now(), false) as is_due, now() as claimed_at
     from claimed";
 
 const WEBHOOK: &str = "select record from webhook where org_id = $1 and id = $2";
 
 // The statements of a note, beside one that reads the endpoint as it stands by then. The first fails where
-// the claim was lost, and takes the lane's row until the end; the last finds what waits by then.
+// the claim was lost, and takes the lane's row until the end; the second changes nothing where the claim
+// ended, which the last says, and finds what waits by then.
 const HELD: &str = "
     with held as (
-        update webhook_lane
-        set seq = $4, failing_since = $5, failed_at = $6, delivered_at = $7,
-            lease_until = now() + make_interval(secs => $8)
-        where org_id = $1 and webhook_id = $2 and token = $3 and is_open
+        update webhook_lane set lease_until = now() + make_interval(secs => $4)
+        where org_id = $1 and webhook_id = $2 and token = $3
         returning 1)
     select 1 / count(*) from held";
+const FARED: &str = "
+    update webhook_lane
+    set seq = $4, failing_since = $5, failed_at = $6, delivered_at = $7, failed_event = $8,
+        failed_other_event = $9
+    where org_id = $1 and webhook_id = $2 and token = $3 and is_open and token > coalesce(opened, 0)";
 const PUT: &str = "
     insert into webhook_delivery
         (org_id, id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at)
@@ -119,10 +121,11 @@ const NEXT: &str = "
     with noted as (
         update webhook_lane
         set due_at = (select min(next_at) from webhook_delivery
-            where org_id = $1 and webhook_id = $2 and next_at is not null)
+                where org_id = $1 and webhook_id = $2 and next_at is not null),
+            lease_until = case when is_open and token > coalesce(opened, 0) then lease_until end
         where org_id = $1 and webhook_id = $2
-        returning due_at)
-    select coalesce(due_at <= now(), false) as is_due from noted";
+        returning due_at, is_open and token > coalesce(opened, 0) as holds)
+    select holds, coalesce(due_at <= now(), false) as is_due from noted";
 
 // Taken first, so that a lane that is being closed is seen closed.
 const OPEN: &str = "
@@ -131,6 +134,19 @@ const OPEN: &str = "
         where org_id = $1 and webhook_id = $2 and is_open
         returning 1)
     select 1 / count(*) from lane";
+const ADD: &str = "
+    insert into webhook_delivery
+        (org_id, id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at)
+    select $1::uuid, r.id, $2::uuid, r.seq, r.event_id, r.kind, r.status, r.tries, r.next_at,
+        r.created_at
+    from unnest($3::uuid[], $4::bigint[], $5::uuid[], $6::text[], $7::text[], $8::text[],
+        $9::timestamptz[], $10::timestamptz[])
+        as r (id, seq, event_id, kind, status, tries, next_at, created_at)
+    where $11 or not exists (
+        select 1 from webhook_delivery as kept
+        where kept.org_id = $1 and kept.webhook_id = $2 and kept.seq = r.seq
+            and kept.status in ('pending', 'retrying', 'delivered'))
+    returning id";
 
 const CLOSED: &str = "
     select org_id, webhook_id from webhook_lane
@@ -141,6 +157,9 @@ const DROP: &str = "
     where org_id = $1 and id in (
         select id from webhook_delivery
         where org_id = $1 and webhook_id = $2 and next_at is not null limit $3)
+        and exists (
+            select 1 from webhook_lane
+            where org_id = $1 and webhook_id = $2 and not is_open)
     returning id";
 const DROPPED: &str = "
     update webhook_lane set due_at = (select min(next_at) from webhook_delivery
@@ -175,7 +194,8 @@ impl DeliveryStore for PostgresStore {
         let call = Call::new(LANES).with(*org.as_uuid());
         let lanes = self.all("read the lanes of webhook endpoints", call, |row| {
             let cells = Cells::of("webhook_lane", row);
-            let state = LaneState { lane: lane(&cells)?, behind: cells.count("behind")? };
+            let (behind, is_ending) = (cells.count("behind")?, cells.get("is_ending")?);
+            let state = LaneState { lane: lane(&cells)?, behind, is_ending };
             Ok((cells.id("webhook_id", WebhookId::from_uuid)?, state))
         });
         Ok(lanes.await?.into_iter().collect())
@@ -212,26 +232,21 @@ impl DeliveryStore for PostgresStore {
         Ok(count.await?.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX)))
     }
 
-    async fn settled(
+    async fn add(
         &self,
         key: Key,
-        places: RangeInclusive<u64>,
-    ) -> Result<BTreeSet<u64>, StoreDown> {
-        let call = keyed(SETTLED, key).with(bigint(*places.start())).with(bigint(*places.end()));
-        let found = self.all("read what a webhook endpoint took", call, |row| {
-            Cells::of("webhook_delivery", row).count("seq")
-        });
-        Ok(found.await?.into_iter().collect())
-    }
-
-    async fn add(&self, key: Key, deliveries: &[Delivery]) -> Result<bool, StoreDown> {
+        deliveries: &[Delivery],
+        adding: Adding,
+    ) -> Result<Option<usize>, StoreDown> {
         let attempt = "add webhook deliveries";
         let first = deliveries.iter().filter_map(|delivery| delivery.next_at).min();
-        let Some(first) = first else { return Ok(true) };
+        let Some(first) = first else { return Ok(Some(0)) };
         let open = keyed(OPEN, key).with(system_time(first));
-        let put = put(key, deliveries).map_err(|fault| fault.down(attempt))?;
-        let calls = [Call::new("begin"), open, put, Call::new("commit")];
-        Ok(self.guarded(attempt, &calls).await?.is_some())
+        let add = of_rows(ADD, key, deliveries).map_err(|fault| fault.down(attempt))?;
+        let add = add.with(adding == Adding::All);
+        let calls = [Call::new("begin"), open, add, Call::new("commit")];
+        let answers = self.guarded(attempt, &calls).await?;
+        Ok(answers.map(|answers| answers.get(2).map_or(0, Vec::len)))
     }
 
     async fn has_open_lanes(&self) -> Result<bool, StoreDown> {
@@ -298,16 +313,19 @@ impl DeliveryStore for PostgresStore {
             Hold::For(lease) => lease,
             Hold::LetGo => Duration::ZERO,
         };
-        let noted = keyed(HELD, key)
+        let guard = keyed(HELD, key).with(bigint(token)).with(lease.as_secs_f64());
+        let [first, second] = lane.failed_events;
+        let fared = keyed(FARED, key)
             .with(bigint(token))
             .with(bigint(lane.seq))
             .with(lane.failing_since.map(system_time))
             .with(lane.failed_at.map(system_time))
             .with(lane.delivered_at.map(system_time))
-            .with(lease.as_secs_f64());
-        let mut calls = vec![Call::new("begin"), noted];
+            .with(first.map(bigint))
+            .with(second.map(bigint));
+        let mut calls = vec![Call::new("begin"), guard, fared];
         if !deliveries.is_empty() {
-            calls.push(put(key, deliveries).map_err(|fault| fault.down(attempt))?);
+            calls.push(of_rows(PUT, key, deliveries).map_err(|fault| fault.down(attempt))?);
         }
         calls.extend([keyed(WEBHOOK, key), keyed(NEXT, key), Call::new("commit")]);
         let Some(answers) = self.guarded(attempt, &calls).await? else { return Ok(None) };
@@ -316,10 +334,11 @@ impl DeliveryStore for PostgresStore {
             return Err(Fault::Broken("no row".to_owned()).down(attempt));
         };
         let noted = || {
-            let is_due = Cells::of("webhook_lane", next).get("is_due")?;
-            Ok::<_, Fault>(Noted { is_due, webhook: webhook(row)? })
+            let next = Cells::of("webhook_lane", next);
+            let noted = Noted { is_due: next.get("is_due")?, webhook: webhook(row)? };
+            Ok::<_, Fault>(next.get::<bool>("holds")?.then_some(noted))
         };
-        noted().map(Some).map_err(|fault| fault.down(attempt))
+        noted().map_err(|fault| fault.down(attempt))
     }
 
     async fn sweep_deliveries(&self, keep: Duration, limit: usize) -> Result<usize, StoreDown> {
@@ -377,10 +396,11 @@ fn most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn put(key: Key, deliveries: &[Delivery]) -> Result<Call<'_>, Fault> {
+/// The statement with these deliveries as its rows.
+fn of_rows<'a>(sql: &'static str, key: Key, deliveries: &'a [Delivery]) -> Result<Call<'a>, Fault> {
     let tries = deliveries.iter().map(|it| to_json("tries", "webhook_delivery", &it.tries));
     let tries = tries.collect::<Result<Vec<_>, _>>()?;
-    Ok(keyed(PUT, key)
+    Ok(keyed(sql, key)
         .with(column(deliveries, |it| *it.id.as_uuid()))
         .with(column(deliveries, |it| bigint(it.seq)))
         .with(column(deliveries, |it| *it.event.as_uuid()))
@@ -410,6 +430,10 @@ fn lane(cells: &Cells<'_>) -> Result<Lane, Fault> {
         failing_since: cells.moment_if_any("failing_since")?,
         failed_at: cells.moment_if_any("failed_at")?,
         delivered_at: cells.moment_if_any("delivered_at")?,
+        failed_events: [
+            cells.count_if_any("failed_event")?,
+            cells.count_if_any("failed_other_event")?,
+        ],
     })
 }
 

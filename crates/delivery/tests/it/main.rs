@@ -5,6 +5,10 @@ mod courier;
 #[cfg(test)]
 mod endpoints;
 #[cfg(test)]
+mod judged;
+#[cfg(test)]
+mod missed;
+#[cfg(test)]
 mod signing;
 #[cfg(test)]
 mod world;

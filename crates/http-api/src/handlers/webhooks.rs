@@ -74,7 +74,7 @@ pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `DELETE /v1/webhook_endpoints/{id}`
 pub(crate) async fn delete(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.webhooks.delete(&caller, call.param("id")?).await?;
-    let shown = Shown { webhook: made.object, state: LaneState::default() };
+    let shown = app.webhooks.shown(made.object, LaneState::default());
     Ok(Reply::ok(&WithDeed::of(EndpointView::of(&shown), made.deed)))
 }
 
@@ -144,7 +144,7 @@ async fn shown_after(app: &App, caller: &Admin, webhook: Webhook) -> Shown {
             LaneState::default()
         }
     };
-    Shown { webhook, state }
+    app.webhooks.shown(webhook, state)
 }
 
 /// `GET /v1/webhook_deliveries/{id}`

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use act::MayView;
+use delivery::Shown as Endpoint;
 use gate::{Filter, Shown, Use, Waiting};
 use ledger::{
     Snapshot,
     record::{Action, Connector, Witness},
 };
-use model::{EventType, Timestamp, Verdict};
+use model::{EventType, Timestamp, Verdict, WebhookStatus};
 use records::{CheckStatus, Entry, EntryFilter, Reader};
 use serde_json::{Value, json};
 
@@ -73,6 +74,10 @@ impl App {
         for data in lagging {
             add(ItemKind::SlotLagging, data);
         }
+        let endpoints = self.webhooks.list(caller).await?;
+        for endpoint in endpoints.iter().filter(|it| is_given_up(it)) {
+            add(ItemKind::WebhookDisabled, webhook(endpoint));
+        }
         let odd =
             Filter { verdicts: vec![Verdict::Mismatch], from: Some(from), ..Filter::default() };
         for action in self.found_late(caller, from).await? {
@@ -92,6 +97,9 @@ impl App {
         }
         for near in &self.gate.budgets(caller.org(), (Shown::Near, None), MOST).await? {
             add(ItemKind::BudgetNear, budget(near));
+        }
+        for endpoint in endpoints.iter().filter(|it| it.status() == WebhookStatus::Failing) {
+            add(ItemKind::WebhookFailing, webhook(endpoint));
         }
         for action in others {
             add(ItemKind::ApprovalWaiting, asked(action));
@@ -169,6 +177,22 @@ fn slot(connector: &Connector, entry: &Entry) -> Value {
         "state": object.get("state"),
         "cause": object.get("cause"),
         "at": entry.event.created_at,
+    })
+}
+
+/// Whether the service disabled the endpoint, since it accepted nothing for too long.
+fn is_given_up(endpoint: &Endpoint) -> bool {
+    endpoint.webhook.disabled.is_some_and(|disabled| disabled.is_failed)
+}
+
+fn webhook(endpoint: &Endpoint) -> Value {
+    let Endpoint { webhook, state, disables_at } = endpoint;
+    json!({
+        "webhook_endpoint": webhook.id,
+        "url": webhook.url,
+        "failing_since": state.lane.failing_since,
+        "disables_at": disables_at,
+        "disabled_at": webhook.disabled.map(|disabled| disabled.at),
     })
 }
 

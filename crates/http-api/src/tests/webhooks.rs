@@ -1,5 +1,7 @@
 //! Webhook endpoints and their deliveries as an org's administration sees them.
 
+use std::time::Duration;
+
 use model::Role;
 use serde_json::{Value, json};
 
@@ -184,6 +186,54 @@ async fn what_happened_while_an_endpoint_was_disabled_is_recovered() {
         let refused = recover(since).await;
         assert_eq!((refused.code(), refused.param()), ((400, "validation_failed"), Some("since")));
     }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_fails_needs_attention_until_it_is_enabled_again() {
+    let house = House::new().await;
+    let url = "https://down.example.com/hooks";
+    let new = json!({ "url": url, "types": ["webhook.*"] });
+    let id = ask(&house, "POST", "/v1/webhook_endpoints", Some(new)).await.id();
+    let path = format!("/v1/webhook_endpoints/{id}");
+    let needs = async || {
+        let body = house.get("/v1/overview", &house.org_key).await.body;
+        body["attention"].as_array().unwrap().clone()
+    };
+    assert_eq!(needs().await, Vec::<Value>::new());
+    let fails_for = async |hours: u64| {
+        // Two events, each with three attempts.
+        for _ in 0..2 {
+            assert_eq!(ask(&house, "POST", &format!("{path}/ping"), None).await.status, 202);
+        }
+        for seconds in [0, 30, 90] {
+            house.clock.pass(Duration::from_secs(seconds));
+            house.post_events().await;
+        }
+        house.clock.pass(Duration::from_hours(hours));
+        house.post_events().await;
+    };
+    fails_for(0).await;
+    let shown = house.get(&path, &house.org_key).await.body;
+    assert_eq!(shown["status"], "failing");
+    let (since, until) = (&shown["failing_since"], &shown["disables_at"]);
+    let times = ("2026-10-01T12:00:00.000Z", "2026-10-04T12:00:00.000Z");
+    assert_eq!((since.as_str(), until.as_str()), (Some(times.0), Some(times.1)));
+    let item = json!({ "kind": "webhook_failing", "data": {
+        "webhook_endpoint": id, "url": url, "failing_since": since, "disables_at": until,
+        "disabled_at": null,
+    } });
+    assert_eq!(needs().await, [item]);
+    fails_for(72).await;
+    let shown = house.get(&path, &house.org_key).await.body;
+    assert_eq!((&shown["status"], &shown["disables_at"]), (&json!("disabled"), &Value::Null));
+    let found = needs().await;
+    assert_eq!((&found[0]["kind"], found.len()), (&json!("webhook_disabled"), 1));
+    assert_eq!(found[0]["data"]["disabled_at"], shown["disabled_at"]);
+    assert_eq!(ask(&house, "POST", &format!("{path}/enable"), None).await.status, 200);
+    assert_eq!(needs().await, Vec::<Value>::new());
+    // One that a person disabled is as they want it.
+    assert_eq!(ask(&house, "POST", &format!("{path}/disable"), None).await.status, 200);
+    assert_eq!(needs().await, Vec::<Value>::new());
 }
 
 #[tokio::test]

@@ -162,10 +162,12 @@ pub(crate) enum ItemKind {
     ConnectorUnreachable,
     SlotInvalidated,
     SlotLagging,
+    WebhookDisabled,
     Mismatch,
     ApprovalExpiring,
     ActivationWaits,
     BudgetNear,
+    WebhookFailing,
     ApprovalWaiting,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use delivery::{Claim, Delivery, DeliveryList, Hold, Key, Lane, Try};
+use delivery::{Adding, Claim, Delivery, DeliveryList, Hold, Key, Lane, Try};
 use ledger::{
     Needs,
     record::{OrgWebhooks, Webhook, WebhookDisabled, WebhookSend},
@@ -21,6 +21,9 @@ pub(super) async fn check(store: &dyn Store) {
     one_claim_counts_and_writes_all_or_nothing(store).await;
     deliveries_are_found_by_their_endpoint_and_when_they_are_due(store).await;
     what_waits_in_a_closed_lane_is_dropped(store).await;
+    a_claim_from_before_a_lane_was_opened_moves_it_no_more(store).await;
+    what_is_missed_is_added_once_however_many_ask(store).await;
+    an_endpoint_that_failed_for_long_waits_once_two_events_failed(store).await;
     no_org_waits_behind_the_second_endpoint_of_another(store).await;
 }
 
@@ -136,7 +139,13 @@ async fn one_claim_counts_and_writes_all_or_nothing(store: &dyn Store) {
     assert_eq!(store.claim(key, LEASE).await.unwrap(), None, "it is held");
     assert!(!waits(store, key, false).await);
     let failing = Some(scribe.now);
-    let lane = Lane { seq: 1, failing_since: failing, failed_at: failing, delivered_at: None };
+    let lane = Lane {
+        seq: 1,
+        failing_since: failing,
+        failed_at: failing,
+        delivered_at: None,
+        failed_events: [Some(1), None],
+    };
     let retrying = delivery(&scribe, key, (1, DeliveryStatus::Retrying));
     let noted =
         store.note((key, first.token), (&lane, std::slice::from_ref(&retrying)), Hold::LetGo).await;
@@ -184,9 +193,11 @@ async fn deliveries_are_found_by_their_endpoint_and_when_they_are_due(store: &dy
         .zip(5..)
         .map(|(status, seq)| delivery(&scribe, key, (seq, status)))
         .collect();
-    assert!(store.add(key, &added).await.unwrap());
+    assert_eq!(store.add(key, &added, Adding::All).await.unwrap(), Some(2));
     let nobody = (scribe.org, scribe.mint().id(WebhookId::from_uuid));
-    assert!(!store.add(nobody, &added).await.unwrap());
+    for adding in [Adding::All, Adding::Missed] {
+        assert_eq!(store.add(nobody, &added, adding).await.unwrap(), None);
+    }
     let due = store.due_deliveries(key, 9).await.unwrap();
     assert_eq!(due[..2], added);
     assert_eq!(due.len(), 3);
@@ -201,7 +212,6 @@ async fn deliveries_are_found_by_their_endpoint_and_when_they_are_due(store: &dy
     assert_eq!(list(rest, 9).await, newest[2..]);
     let retrying = DeliveryList { status: Some(DeliveryStatus::Retrying), after: None };
     assert_eq!(list(retrying, 9).await, [added[1].id]);
-    assert_eq!(store.settled(key, 5..=5).await.unwrap(), [5].into());
     let count = async |since: Timestamp| {
         store.count_since(key, EventType::OrgUpdated, since).await.unwrap()
     };
@@ -237,12 +247,101 @@ async fn what_waits_in_a_closed_lane_is_dropped(store: &dyn Store) {
     let mut scribe = Scribe::created(1_206, store).await;
     let (webhook, key) = made(&mut scribe, store).await;
     let waiting = delivery(&scribe, key, (1, DeliveryStatus::Retrying));
-    assert!(store.add(key, std::slice::from_ref(&waiting)).await.unwrap());
+    let added = async |store: &dyn Store| {
+        store.add(key, std::slice::from_ref(&waiting), Adding::All).await.unwrap()
+    };
+    assert_eq!(added(store).await, Some(1));
     let row = all(&scribe, &[&Webhook { deleted_at: Some(scribe.now), ..webhook }]);
     scribe.append(store, vec![row.into()]).await.unwrap();
-    assert!(!store.add(key, std::slice::from_ref(&waiting)).await.unwrap());
+    assert_eq!(added(store).await, None);
     store.sweep_deliveries(NEVER, 100).await.unwrap();
     let dropped = store.delivery(scribe.org, waiting.id).await.unwrap().unwrap();
     assert_eq!((dropped.status, dropped.next_at), (DeliveryStatus::Dropped, None));
     store.sweep_deliveries(Duration::ZERO, 100).await.unwrap();
+}
+
+async fn a_claim_from_before_a_lane_was_opened_moves_it_no_more(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_209, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    happen(&mut scribe, store, 2).await;
+    let before = claim(store, key).await;
+    let rows = [1, 1, 1, 2].map(|seq| delivery(&scribe, key, (seq, DeliveryStatus::Delivered)));
+    let failing_since = Some(scribe.now);
+    // Whether the claim holds, and whether what was tried is written.
+    let noted = async |row: &Delivery| {
+        let failed_events = [Some(row.seq), None];
+        let lane = Lane { seq: row.seq, failing_since, failed_events, ..before.lane };
+        let noted = ((key, before.token), (&lane, std::slice::from_ref(row)));
+        let holds = store.note(noted.0, noted.1, Hold::For(LEASE)).await.unwrap().is_some();
+        (holds, store.delivery(key.0, row.id).await.unwrap().is_some())
+    };
+    assert_eq!(noted(&rows[0]).await, (true, true));
+    let state = async || store.lanes(key.0).await.unwrap()[&webhook.id];
+    assert_eq!(state().await.lane.failed_events, [Some(1), None]);
+    let disabled = Some(WebhookDisabled { at: scribe.now, is_failed: false });
+    let closed = all(&scribe, &[&Webhook { disabled, ..webhook.clone() }]);
+    let opened = all(&scribe, &[&webhook]);
+    scribe.append(store, vec![closed.into()]).await.unwrap();
+    scribe.append(store, vec![opened.into()]).await.unwrap();
+    assert!(state().await.is_ending, "whoever served it before may still post");
+    assert_eq!(store.claim(key, LEASE).await.unwrap(), None);
+    assert_eq!(noted(&rows[1]).await, (false, true));
+    assert!(!state().await.is_ending, "that claim ended with its note");
+    let closed = all(&scribe, &[&Webhook { disabled, ..webhook.clone() }]);
+    scribe.append(store, vec![closed.into()]).await.unwrap();
+    assert_eq!(noted(&rows[2]).await, (false, true), "it is closed");
+    let opened = all(&scribe, &[&webhook]);
+    scribe.append(store, vec![opened.into()]).await.unwrap();
+    let lane = state().await.lane;
+    assert_eq!((lane.seq, lane.failing_since, lane.failed_events), (2, None, [None; 2]));
+    let after = claim(store, key).await;
+    assert_eq!((after.lane.seq, after.token), (2, before.token + 1));
+    assert_eq!(noted(&rows[3]).await, (false, false), "there is a later claim");
+}
+
+async fn what_is_missed_is_added_once_however_many_ask(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_210, store).await;
+    let (_, key) = made(&mut scribe, store).await;
+    let statuses = [
+        DeliveryStatus::Delivered,
+        DeliveryStatus::Retrying,
+        DeliveryStatus::Dead,
+        DeliveryStatus::Dropped,
+    ];
+    let known: Vec<_> = statuses.into_iter().zip(1..).map(|(status, seq)| (seq, status)).collect();
+    let claimed = claim(store, key).await;
+    let rows: Vec<_> = known.iter().map(|one| delivery(&scribe, key, *one)).collect();
+    let noted = store.note((key, claimed.token), (&claimed.lane, &rows), Hold::LetGo).await;
+    noted.unwrap().unwrap();
+    let missed = || {
+        let seqs = 1..=6;
+        let pending = seqs.map(|seq| delivery(&scribe, key, (seq, DeliveryStatus::Pending)));
+        pending.collect::<Vec<_>>()
+    };
+    let (one, other) = (missed(), missed());
+    let (one, other) = futures_util::future::join(
+        store.add(key, &one, Adding::Missed),
+        store.add(key, &other, Adding::Missed),
+    )
+    .await;
+    // The dead, the dropped and the two that nobody knows of.
+    assert_eq!(one.unwrap().unwrap() + other.unwrap().unwrap(), 4);
+    assert_eq!(store.add(key, &missed(), Adding::Missed).await.unwrap(), Some(0));
+    assert_eq!(store.add(key, &missed(), Adding::All).await.unwrap(), Some(6));
+}
+
+async fn an_endpoint_that_failed_for_long_waits_once_two_events_failed(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_211, store).await;
+    let (_, key) = made(&mut scribe, store).await;
+    for (failed_events, is_waiting) in
+        [([None; 2], false), ([Some(1), None], false), ([Some(1), Some(2)], true)]
+    {
+        let claimed = claim(store, key).await;
+        let failing_since = Some(scribe.now.before(NEVER));
+        let lane =
+            Lane { failing_since, failed_at: Some(scribe.now), failed_events, ..claimed.lane };
+        let noted = store.note((key, claimed.token), (&lane, &[]), Hold::LetGo).await;
+        noted.unwrap().unwrap();
+        assert_eq!(waits(store, key, true).await, is_waiting, "{failed_events:?}");
+    }
 }

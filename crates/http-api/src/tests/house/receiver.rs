@@ -1,5 +1,5 @@
 //! A way out that leads nowhere: it takes every address but those of one host, and says that whatever
-//! it is given arrived.
+//! it is given arrived, unless it was for the host that is down.
 
 use async_trait::async_trait;
 use delivery::{Aside, Post, Sender, UrlError};
@@ -20,8 +20,8 @@ impl Sender for Nowhere {
         Ok(())
     }
 
-    async fn post(&self, _: Post<'_>) -> Result<u16, DeliveryError> {
-        Ok(200)
+    async fn post(&self, post: Post<'_>) -> Result<u16, DeliveryError> {
+        Ok(if post.url.starts_with("https://down.example.com") { 503 } else { 200 })
     }
 }
 

@@ -1,0 +1,218 @@
+//! When an endpoint that accepts nothing is disabled, and what enabling it again begins anew.
+
+use std::time::Duration;
+
+use delivery::{DeliveryStore, Limits, RETRIES};
+use ledger::record::Webhook;
+use model::{DeliveryStatus, EventType, WebhookStatus};
+
+use crate::world::{ORG, Operator, World};
+
+async fn status(world: &World, webhook: &Webhook) -> WebhookStatus {
+    world.webhooks.show(&Operator, webhook.id).await.unwrap().status()
+}
+
+/// One event that fails in all of its attempts, which are over twelve hours later.
+async fn one_dead_event(world: &World) {
+    world.answer([Ok(500); 9]);
+    let first = world.now();
+    world.happen(1).await;
+    world.look().await;
+    for due in RETRIES {
+        world.pass((first + due).since(world.now()));
+        assert_eq!(world.look().await.failed, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_accepted_nothing_for_the_whole_time_is_disabled_with_a_deed() {
+    for hours in [1, 72, 720] {
+        let disable_after = Duration::from_hours(hours);
+        let world = World::limited(Limits { disable_after, ..Limits::default() }).await;
+        let (webhook, _) = world.endpoint(&["org.updated"]).await;
+        world.answer([Ok(500); 300]);
+        let began = world.now();
+        for _ in 0..12 {
+            world.happen(1).await;
+            assert_eq!(world.look().await.disabled, 0);
+            world.pass(disable_after / 12);
+        }
+        let shown = world.webhooks.show(&Operator, webhook.id).await.unwrap();
+        assert_eq!(shown.status(), WebhookStatus::Failing);
+        assert_eq!(shown.disables_at, Some(began + disable_after));
+        world.happen(1).await;
+        assert_eq!(world.look().await.disabled, 1);
+        let shown = world.webhooks.show(&Operator, webhook.id).await.unwrap();
+        assert_eq!((shown.status(), shown.disables_at), (WebhookStatus::Disabled, None));
+        assert!(shown.webhook.disabled.unwrap().is_failed);
+        let bodies = world.fixture.bodies(ORG);
+        let last = &bodies.last().unwrap();
+        assert!(last.to_string().contains("webhook.disabled"), "{last}");
+    }
+}
+
+/// Nothing happens for days, so one event that failed on Monday and one moment on Thursday are all
+/// that is known of the endpoint.
+#[tokio::test]
+async fn one_bad_moment_of_a_quiet_endpoint_disables_nothing() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    let (watches, _) = world.endpoint_at("https://watches.example.com", &["webhook.*"]).await;
+    let monday = world.now();
+    one_dead_event(&world).await;
+    world.look().await;
+    let told = world.deliveries(watches.id).await;
+    assert_eq!(told[0].kind, EventType::WebhookDeliveryDead, "its owner was told before");
+    world.pass((monday + Duration::from_mins(72 * 60 + 30)).since(world.now()));
+    world.answer([Ok(500); 3]);
+    world.happen(1).await;
+    for wait in [30, 90] {
+        let worked = world.look().await;
+        assert_eq!((worked.failed, worked.disabled), (1, 0));
+        assert_eq!(status(&world, &webhook).await, WebhookStatus::Failing);
+        assert!(world.courier.waiting(true, 9).await.unwrap().is_empty(), "nothing is to be done");
+        world.pass(Duration::from_secs(wait));
+    }
+    // Two events failed three times each, and nothing was accepted for three days.
+    let worked = world.look().await;
+    assert_eq!((worked.failed, worked.disabled), (1, 1));
+}
+
+#[tokio::test]
+async fn an_event_that_is_sent_again_counts_as_one() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    one_dead_event(&world).await;
+    let dead = world.deliveries(webhook.id).await[0].clone();
+    assert_eq!(dead.status, DeliveryStatus::Dead);
+    world.pass(Duration::from_hours(72));
+    world.answer([Ok(500); 3]);
+    world.webhooks.redeliver(&Operator, dead.id).await.unwrap();
+    for wait in [30, 90, 0] {
+        let worked = world.look().await;
+        assert_eq!((worked.failed, worked.disabled), (1, 0));
+        world.pass(Duration::from_secs(wait));
+    }
+}
+
+#[tokio::test]
+async fn where_events_have_fewer_attempts_all_of_them_count() {
+    let disable_after = Duration::from_hours(1);
+    let world =
+        World::limited(Limits { max_attempts: 1, disable_after, ..Limits::default() }).await;
+    world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 4]);
+    world.happen(1).await;
+    world.look().await;
+    world.pass(Duration::from_secs(30));
+    world.look().await;
+    world.pass(disable_after);
+    world.happen(1).await;
+    assert_eq!(world.look().await.disabled, 0);
+    world.pass(Duration::from_secs(30));
+    assert_eq!(world.look().await.disabled, 1);
+}
+
+#[tokio::test]
+async fn one_success_ends_the_time_of_failing() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    one_dead_event(&world).await;
+    world.happen(1).await;
+    assert_eq!(world.look().await.delivered, 1);
+    let lane = world.webhooks.show(&Operator, webhook.id).await.unwrap().state.lane;
+    assert_eq!((lane.failing_since, lane.failed_events), (None, [None; 2]));
+    // What failed before it counts for nothing: the second event that fails is one too few.
+    world.pass(Duration::from_hours(72));
+    one_dead_event(&world).await;
+    world.pass(Duration::from_hours(72));
+    world.answer([Ok(500)]);
+    world.happen(1).await;
+    assert_eq!(world.look().await.disabled, 0);
+    assert_eq!(status(&world, &webhook).await, WebhookStatus::Failing);
+}
+
+#[tokio::test]
+async fn enabling_starts_the_count_anew() {
+    let limits = Limits { disable_after: Duration::from_hours(1), ..Limits::default() };
+    let world = World::limited(limits).await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 2_000]);
+    let disabled_after = async || {
+        for minutes in 0..200 {
+            world.happen(1).await;
+            if world.look().await.disabled == 1 {
+                return minutes;
+            }
+            world.pass(Duration::from_mins(1));
+        }
+        unreachable!("it is never disabled")
+    };
+    assert_eq!(disabled_after().await, 60);
+    world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+    world.courier.sweep().await.unwrap();
+    assert_eq!(disabled_after().await, 60);
+}
+
+#[tokio::test]
+async fn a_disabling_that_was_cut_off_is_made_up_for() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 2]);
+    world.happen(1).await;
+    world.look().await;
+    world.pass(Duration::from_hours(72));
+    world.happen(1).await;
+    // The note is durable and the turn that disables is not.
+    let key = (ORG, webhook.id);
+    let claim = world.fixture.store.claim(key, Duration::from_secs(1)).await.unwrap().unwrap();
+    let mut lane = claim.lane;
+    (lane.failed_at, lane.failed_events) = (Some(world.now()), [Some(4), Some(5)]);
+    let held = (key, claim.token);
+    world.fixture.store.note(held, (&lane, &[]), delivery::Hold::LetGo).await.unwrap().unwrap();
+    assert_eq!(world.look().await.disabled, 1);
+}
+
+/// Whoever posts for it meanwhile knows it as it was: its place and its failures are those of before.
+#[tokio::test]
+async fn an_endpoint_that_is_enabled_again_while_it_is_served_begins_anew() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500)]);
+    world.happen(3).await;
+    let meanwhile = async {
+        world.webhooks.disable(&Operator, webhook.id, None).await.unwrap();
+        world.happen(5).await;
+        world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+        let busy = world.webhooks.recover(&Operator, webhook.id, world.now()).await;
+        assert!(busy.unwrap_err().to_string().contains("still under way"));
+    };
+    let worked = world.serve_while(webhook.id, meanwhile).await;
+    assert_eq!((worked.failed, worked.delivered), (1, 2));
+    let posted = world.take();
+    let kept = world.deliveries(webhook.id).await;
+    assert_eq!((posted.len(), kept.len()), (3, 3), "what was tried is known");
+    let state = world.webhooks.show(&Operator, webhook.id).await.unwrap().state;
+    assert_eq!((state.behind, state.lane.failing_since), (0, None));
+    world.happen(1).await;
+    assert_eq!(world.look().await.delivered, 1);
+    let since = webhook.created_at;
+    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    assert_eq!(done.count, 5, "what happened while it was off, and nothing that was tried");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_disabled_while_it_is_served_keeps_what_was_tried() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.happen(3).await;
+    let meanwhile = async {
+        world.webhooks.disable(&Operator, webhook.id, None).await.unwrap();
+    };
+    world.serve_while(webhook.id, meanwhile).await;
+    assert_eq!((world.take().len(), world.deliveries(webhook.id).await.len()), (3, 3));
+    world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+    let since = webhook.created_at;
+    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    assert_eq!(done.count, 0, "all of it was accepted");
+}
