@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::{
     edge::{edge_call, report},
+    eventually::until,
     house::{Answer, Caller, House, Request, Service, Stream, call},
+    receiver::{Manner, Receiver},
     rest::{self, Pets},
     untold::{Canary, assert_untold, forms},
 };
@@ -144,6 +146,26 @@ async fn reach_out(service: &Service, org_key: &str, caller: &Caller) -> Vec<Ans
     errors
 }
 
+/// Makes a webhook endpoint, rolls its secret and has an event posted to it, and returns its secrets
+/// as canaries.
+async fn sign(org: &Caller, receiver: &Receiver) -> Vec<Canary> {
+    let body = json!({ "url": receiver.url(), "types": ["webhook.*"] });
+    let made = org.send(Request::post("/v1/webhook_endpoints", &body)).await.is(201);
+    let path = format!("/v1/webhook_endpoints/{}", made["id"].as_str().unwrap());
+    let roll = Request::post(&format!("{path}/secret/roll"), &json!({ "expires_in": 3600 }));
+    let rolled = org.send(roll).await.ok();
+    org.send(Request::raw(&format!("{path}/ping"), "")).await.is(202);
+    until("a ping arrives", async || {
+        receiver.seen().iter().any(|it| it.header("service-event-type") == "webhook.ping")
+    })
+    .await;
+    let canary = |made: &Value| {
+        let secret = made["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap();
+        ("a signing secret".to_owned(), secret.trim_end_matches('=').to_owned())
+    };
+    vec![canary(&made), canary(&rolled)]
+}
+
 /// The text of an error, less what a recorded refusal must show of its action.
 fn shown(answer: &Answer) -> String {
     let mut body = answer.json();
@@ -177,9 +199,15 @@ async fn no_credential_and_no_payload_is_told_in_logs_errors_metrics_or_events()
     let mut stream = Stream::open(&org, Request::get("/v1/events")).await;
     let mut errors = live(&house, &service, &caller).await;
     errors.extend(reach_out(&service, &org_key, &caller).await);
+    let receiver = Receiver::start(Manner::Takes).await;
+    let signing = sign(&org, &receiver).await;
     let last = caller.executed("lab.note", json!({ "mark": "last" })).await;
     let events = stream.until_sealed(&last).await;
-    let canaries = canaries(&house, &[&agent.key, &org_key]);
+    let mut canaries = canaries(&house, &[&agent.key, &org_key]);
+    canaries.extend(signing);
+    for posted in receiver.seen() {
+        assert_untold("a posted event", &posted.body, &canaries);
+    }
     for error in &errors {
         assert_untold("an error", &shown(error), &canaries);
     }

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use model::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
     eventually::until,
-    house::{Caller, House, Request, Start, name},
-    receiver::{Manner, Receiver},
+    house::{Caller, House, Message, Request, Start, Stream, name},
+    receiver::{Manner, Receiver, Seen},
 };
 
 /// What fails is tried once more and no more, in a time that tests can wait for.
@@ -45,6 +46,27 @@ async fn last_event(house: &House) -> i64 {
     house.control.count("select max(seq) from event").await
 }
 
+/// How many of these bodies the stream had, as the same envelope: it may show the object as it stands
+/// by then, and says whether it does.
+fn same_as_streamed(seen: &[Seen], streamed: Vec<Message>) -> usize {
+    let mut count = 0;
+    for Message { mut data, .. } in streamed {
+        let Some(seen) = seen.iter().find(|it| data["id"] == it.header("webhook-id")) else {
+            continue;
+        };
+        let body: Value = serde_json::from_str(&seen.body).unwrap();
+        let is_hydrated = data.as_object_mut().unwrap().remove("hydrated").unwrap();
+        if is_hydrated == json!(true) {
+            let object = data["data"]["object"].take();
+            assert_eq!(object["id"], body["data"]["object"]["id"]);
+            data["data"]["object"] = body["data"]["object"].clone();
+        }
+        assert_eq!(data, body);
+        count += 1;
+    }
+    count
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_arrives_once_signed_in_order_however_many_instances_post() {
     let Some(house) = House::new(SETTINGS).await else { return };
@@ -55,10 +77,12 @@ async fn every_event_arrives_once_signed_in_order_however_many_instances_post() 
     let receiver = Receiver::start(Manner::Takes).await;
     let made = endpoint(&admin, &receiver.url(), &[]).await;
     let behind = last_event(&house).await;
+    let mut stream = Stream::open(&admin, Request::get("/v1/events")).await;
     let callers = [one.caller(&agent.key), two.caller(&agent.key)];
+    let mut last = Value::Null;
     for round in 0..20 {
         let caller = &callers[round % 2];
-        caller.executed("lab.note", json!({ "mark": format!("note {round}") })).await;
+        last = caller.executed("lab.note", json!({ "mark": format!("note {round}") })).await;
     }
     let expected = events(&house, behind).await;
     assert!(expected.len() >= 40, "{}", expected.len());
@@ -73,6 +97,7 @@ async fn every_event_arrives_once_signed_in_order_however_many_instances_post() 
         assert_eq!(body["type"], one.header("service-event-type"));
         assert_eq!(one.header("content-type"), "application/json");
     }
+    assert_eq!(same_as_streamed(&seen, stream.until_sealed(&last).await), expected.len());
     // A process that was killed leaves its endpoint to the others once its claim is over.
     one.kill();
     let before = last_event(&house).await;
@@ -99,6 +124,7 @@ async fn receivers_that_misbehave_are_tried_again_and_delay_nobody() {
         (Manner::Answers(410), "http_status", json!(410)),
         (Manner::Answers(500), "http_status", json!(500)),
         (Manner::Resets, "connection", Value::Null),
+        (Manner::Drips, "timeout", Value::Null),
     ];
     let mut made = Vec::new();
     for (manner, class, status) in bad {
@@ -124,6 +150,10 @@ async fn receivers_that_misbehave_are_tried_again_and_delay_nobody() {
         let listed = admin.read(&format!("{path}/deliveries")).await;
         let delivery = &listed["data"][0];
         assert_eq!((&delivery["error_class"], &delivery["http_status"]), (&json!(class), status));
+        // Whatever `Retry-After` says.
+        let at = |text: &Value| text.as_str().unwrap().parse::<Timestamp>().unwrap();
+        let wait = at(&delivery["next_attempt_at"]).since(at(&delivery["attempts"][0]["at"]));
+        assert_eq!(wait, Duration::from_secs(30));
         receiver.now(Manner::Takes);
     }
     // They have mended their ways by the time of the next try.

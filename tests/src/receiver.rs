@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -23,6 +24,10 @@ pub enum Manner {
     Answers(u16),
     /// It closes the connection in the middle of the request's answer.
     Resets,
+    /// It takes everything, but the first attempt of about every fifth event.
+    Falters,
+    /// It answers byte by byte, and never to the end.
+    Drips,
     /// It takes everything, and its answer has no end.
     SendsAGigabyte,
 }
@@ -110,10 +115,19 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut read = Vec::new();
     loop {
         let Some(seen) = request(&mut stream, &mut read).await? else { return Ok(()) };
-        shared.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        let falters = {
+            let mut all = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let id = seen.header("webhook-id");
+            let falters = is_a_fifth(id) && all.iter().all(|it| it.header("webhook-id") != id);
+            all.push(seen);
+            falters
+        };
         let manner = *shared.manner.lock().unwrap_or_else(PoisonError::into_inner);
         match manner {
-            Manner::Takes => {
+            Manner::Falters if falters => {
+                stream.write_all(b"HTTP/1.1 503 So\r\ncontent-length: 0\r\n\r\n").await?;
+            }
+            Manner::Takes | Manner::Falters => {
                 stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
             }
             Manner::Hangs => std::future::pending().await,
@@ -129,6 +143,14 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
                 stream.set_zero_linger()?;
                 return Ok(());
             }
+            Manner::Drips => {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n").await?;
+                let mut drips = tokio::time::interval(Duration::from_millis(100));
+                loop {
+                    drips.tick().await;
+                    stream.write_all(b"x: y\r\n").await?;
+                }
+            }
             Manner::SendsAGigabyte => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await?;
                 let part = vec![b'x'; 64 * 1024];
@@ -138,6 +160,11 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             }
         }
     }
+}
+
+/// Whether the id is one of those whose first attempt a receiver that falters refuses.
+fn is_a_fifth(id: &str) -> bool {
+    id.bytes().map(usize::from).sum::<usize>().is_multiple_of(5)
 }
 
 /// The next request of a connection; nothing when it ended.

@@ -185,10 +185,11 @@ impl Courier {
     ) -> Result<Worked, StoreDown> {
         let mut worked = Worked::default();
         let end = claimed.asked + SERVED_FOR;
-        if self.parts.limits.is_failed(&claimed.claim.lane) {
-            worked.disabled += self.disable(&claimed.claim).await;
-        }
-        while worked.disabled == 0 {
+        loop {
+            let judged = self.judge(&mut claimed, &mut worked).await?;
+            if judged == Judged::Disabled {
+                break;
+            }
             // Each round looks at the endpoint as it stands: another address is posted to and another
             // secret signs from then on, and one that was replaced signs no longer than it may.
             let Some(target) = self.target(&claimed) else {
@@ -197,21 +198,36 @@ impl Courier {
             };
             let round = self.round(&claimed, target).await?;
             worked.add(round.worked);
-            let goes_on = round.is_more && goes_on() && self.parts.clock.elapsed() < end;
-            let hold = if goes_on { Hold::For(self.lease()) } else { Hold::LetGo };
+            let is_time = goes_on() && self.parts.clock.elapsed() < end;
+            let goes_on = round.is_more && is_time && judged == Judged::Stands;
+            // One that cannot be disabled now is looked at once for each lease, and not at every look.
+            let is_held = goes_on || judged == Judged::PutOff;
+            let hold = if is_held { Hold::For(self.lease()) } else { Hold::LetGo };
             let noted = self.note(&mut claimed, &round, hold).await?;
             let _ = failpoint::hit("webhook.noted");
             let Some((noted, told)) = noted else { return Ok(worked) };
             worked.dead += told;
             claimed.claim.go_on(round.lane, noted);
-            if self.parts.limits.is_failed(&round.lane) {
-                worked.disabled += self.disable(&claimed.claim).await;
-            }
             if hold == Hold::LetGo {
+                self.judge(&mut claimed, &mut worked).await?;
+            }
+            if !goes_on {
                 break;
             }
         }
         Ok(worked)
+    }
+
+    /// Disables the endpoint where it failed for too long, and lets the claim go then.
+    async fn judge(&self, claimed: &mut Claimed, worked: &mut Worked) -> Result<Judged, StoreDown> {
+        let lane = claimed.claim.lane;
+        if !self.parts.limits.is_failed(&lane) {
+            return Ok(Judged::Stands);
+        }
+        let Some(disabled) = self.disable(&claimed.claim).await else { return Ok(Judged::PutOff) };
+        worked.disabled += disabled;
+        self.write(claimed, (&lane, &[]), Hold::LetGo).await?;
+        Ok(Judged::Disabled)
     }
 
     /// Drops what waits for endpoints that are disabled or deleted, and forgets what is old. Says how
@@ -268,11 +284,11 @@ impl Courier {
         let is_full = due.len() == AGAIN;
         let (untold, due): (Vec<_>, Vec<_>) = due.into_iter().partition(|it| self.is_untold(it));
         let first = self.aside(tries.clone().first(lane.seq, Arc::clone(&page)));
-        let ((seq, mut deliveries), again) = join(first, tries.again(&due)).await;
-        let is_more = !page.ends_at(seq) || again.len() < due.len() || is_full;
+        let ((seq, mut deliveries), (again, is_read)) = join(first, tries.again(&due)).await;
+        // While events cannot be read, looking at them at once once more would change nothing.
+        let is_more = is_read && (!page.ends_at(seq) || again.len() < due.len() || is_full);
         deliveries.extend(again);
-        let enough = self.parts.limits.failed_attempts();
-        let lane = fared(Lane { seq, ..lane }, &deliveries, enough);
+        let lane = fared(Lane { seq, ..lane }, &deliveries, &self.parts.limits);
         let worked = counted(&deliveries);
         // What another round left to be told was not tried in this one.
         let next_at = Some(time.now(&*self.parts.clock) + TOLD_AGAIN_AFTER);
@@ -284,22 +300,24 @@ impl Courier {
         Ok(Round { lane, deliveries, dead, worked, is_more })
     }
 
-    async fn disable(&self, claim: &Claim) -> usize {
+    /// Disables the endpoint if it still stands as it was claimed, and returns how many were disabled;
+    /// nothing where that cannot be recorded now.
+    async fn disable(&self, claim: &Claim) -> Option<usize> {
         let (org, id) = claim.key();
         let disabled: Result<_, WebhookError> =
-            disabling(id, org).enter(&self.parts.ledger, org).await;
+            disabling((org, id), claim.webhook.revision).enter(&self.parts.ledger, org).await;
         match disabled {
             Ok(_) => {
-                tracing::warn!(%org, webhook = %id, "an endpoint that took nothing was disabled");
-                1
+                tracing::warn!(%org, webhook = %id, "an endpoint that accepted nothing was disabled");
+                Some(1)
             }
-            // Somebody was faster.
-            Err(WebhookError::Act(ActError::Conflict(_) | ActError::NotFound(_))) => 1,
+            // Somebody changed it meanwhile. The next claim judges it as it is by then.
+            Err(WebhookError::Act(ActError::Conflict(_) | ActError::NotFound(_))) => Some(0),
             Err(error) => {
                 // Its next claim finds it as it is.
                 tracing::warn!(%org, webhook = %id, error = causes(&error),
-                    "an endpoint that took nothing could not be disabled");
-                0
+                    "an endpoint that accepted nothing could not be disabled");
+                None
             }
         }
     }
@@ -308,6 +326,17 @@ impl Courier {
 /// A claim outlives the longest try that is begun before what was done is noted.
 fn lease(limits: &Limits) -> Duration {
     limits.timeout + MARGIN
+}
+
+/// What an endpoint came to be by its failed attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// It goes on.
+    Stands,
+    /// It was disabled, by this instance or by somebody else.
+    Disabled,
+    /// It failed for too long, and that could not be recorded.
+    PutOff,
 }
 
 /// What one round did.
@@ -339,7 +368,7 @@ fn counted(deliveries: &[Delivery]) -> Worked {
 }
 
 /// The lane after these attempts, in the order in which they ended.
-fn fared(mut lane: Lane, deliveries: &[Delivery], enough: usize) -> Lane {
+fn fared(mut lane: Lane, deliveries: &[Delivery], limits: &Limits) -> Lane {
     let ended = |tried: &Try| tried.at + Duration::from_millis(tried.duration_ms);
     // What was dropped was not tried.
     let posted = deliveries.iter().filter(|it| it.status != DeliveryStatus::Dropped);
@@ -349,7 +378,7 @@ fn fared(mut lane: Lane, deliveries: &[Delivery], enough: usize) -> Lane {
         if tried.error_class.is_none() {
             lane.accepted(tried.at);
         } else {
-            lane.failed(delivery, (tried.at, enough));
+            lane.failed(delivery, tried.at, limits);
         }
     }
     lane

@@ -131,7 +131,7 @@ impl Webhooks {
         }
         if shown.state.is_ending {
             let why = "deliveries from before the endpoint was enabled are still under way; try \
-                       again in half a minute at most";
+                       again in a minute";
             return Err(ActError::Conflict(why).into());
         }
         let wanted = Wanted::of(&shown.webhook);

@@ -307,13 +307,17 @@ impl Webhooks {
     }
 }
 
-/// Disables an endpoint that failed for too long, if it still stands.
+/// Disables an endpoint that failed for too long, if it still stands in this revision: one that was
+/// enabled again has not failed yet.
 pub(crate) fn disabling(
-    id: WebhookId,
-    org: OrgId,
+    (org, id): (OrgId, WebhookId),
+    revision: u32,
 ) -> Act<impl Fn(&Snapshot, &mut Record<'_>) -> Result<Changed<Webhook>, WebhookError>> {
     let needs = Needs { webhooks: [org].into(), ..Needs::default() };
     Act::new(By::Service, move |at: &Snapshot, record: &mut Record<'_>| {
+        if found(at, id)?.revision != revision {
+            return Err(ActError::Conflict("the endpoint was changed in the meantime").into());
+        }
         disabled((at, record), id, true)
     })
     .needing(needs)

@@ -20,7 +20,7 @@ pub const RETRIES: [Duration; 8] = [
 
 /// So many failed attempts of each of two events show that it is the endpoint that fails, and not
 /// one moment of it.
-const FAILED_ATTEMPTS: usize = 3;
+const ENOUGH_ATTEMPTS: usize = 3;
 
 /// What the operator sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,8 @@ impl Limits {
 
     /// How many failed attempts of an event count when an endpoint is judged: three, or all of them
     /// where an event has fewer.
-    pub fn failed_attempts(&self) -> usize {
-        FAILED_ATTEMPTS.min(self.max_attempts.saturating_add(1))
+    pub fn enough_attempts(&self) -> usize {
+        ENOUGH_ATTEMPTS.min(self.max_attempts.saturating_add(1))
     }
 
     /// Whether an endpoint is to be disabled: every attempt failed for as long as it may, and those

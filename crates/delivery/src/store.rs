@@ -10,6 +10,8 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::Limits;
+
 /// What names an endpoint among all orgs.
 pub type Key = (OrgId, WebhookId);
 
@@ -98,8 +100,8 @@ pub struct Lane {
     pub failed_at: Option<Timestamp>,
     /// When the last attempt began that was accepted.
     pub delivered_at: Option<Timestamp>,
-    /// The places of the first two events with [`Limits::failed_attempts`](crate::Limits::failed_attempts)
-    /// failed attempts each since `failing_since`.
+    /// The places of two events with [`Limits::enough_attempts`] failed attempts each since
+    /// `failing_since`: the first such event, and another that failed after [`Limits::disable_after`].
     pub failed_events: [Option<u64>; 2],
 }
 
@@ -110,22 +112,25 @@ impl Lane {
         (*failing_since, *failed_events, *delivered_at) = (None, [None; 2], Some(at));
     }
 
-    /// Counts the last attempt of this delivery, which failed at that moment. `enough` attempts
-    /// make its event count.
-    pub(crate) fn failed(&mut self, delivery: &Delivery, (at, enough): (Timestamp, usize)) {
+    /// Counts the last attempt of this delivery, which began at that moment and failed.
+    pub(crate) fn failed(&mut self, delivery: &Delivery, at: Timestamp, limits: &Limits) {
         if self.failing_since.is_none() {
             self.failed_events = [None; 2];
         }
         let since = *self.failing_since.get_or_insert(at);
         self.failed_at = self.failed_at.max(Some(at));
         let failed = delivery.tries.iter().filter(|it| it.error_class.is_some() && it.at >= since);
-        if failed.count() >= enough {
-            self.failed_events = match self.failed_events {
-                [None, _] => [Some(delivery.seq), None],
-                [Some(first), None] if first != delivery.seq => [Some(first), Some(delivery.seq)],
-                both => both,
-            };
+        if failed.count() < limits.enough_attempts() {
+            return;
         }
+        let is_late = at.since(since) >= limits.disable_after;
+        self.failed_events = match self.failed_events {
+            [None, _] => [Some(delivery.seq), None],
+            [Some(first), None] if is_late && first != delivery.seq => {
+                [Some(first), Some(delivery.seq)]
+            }
+            both => both,
+        };
     }
 }
 
@@ -136,7 +141,7 @@ pub struct LaneState {
     pub lane: Lane,
     /// How many events of the org are behind its place, wanted or not.
     pub behind: u64,
-    /// Whether the lane was opened again while an instance served it that has not ended yet.
+    /// Whether an instance that claimed the lane before it was opened may still be posting.
     pub is_ending: bool,
 }
 
@@ -197,7 +202,7 @@ pub struct Noted {
 
 /// Where endpoints, their lanes and deliveries are kept. A turn that creates or enables an endpoint
 /// opens its lane at the turn's last event, with no failed attempts; one that disables or deletes the
-/// endpoint closes the lane. A claim from before a lane was opened holds no longer.
+/// endpoint closes the lane. A claim ends when its lane is closed.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
     /// The store's own time, by which deliveries are due, kept and counted.
@@ -229,7 +234,7 @@ pub trait DeliveryStore: Send + Sync {
     ) -> Result<usize, StoreDown>;
 
     /// Adds deliveries that are to be tried, and returns how many; nothing where the lane is closed
-    /// by now. However many ask at the same time, [`Adding::Missed`] adds an event once.
+    /// by now. [`Adding::Missed`] adds an event once, however many ask at the same time.
     async fn add(
         &self,
         key: Key,
@@ -260,9 +265,9 @@ pub trait DeliveryStore: Send + Sync {
 
     /// Writes where a claimed lane stands and these deliveries in their new form, all or none.
     ///
-    /// A claim that was lost, since there was a later one, writes nothing. One that ended, since the
-    /// lane was closed or opened again, writes the deliveries alone: they were tried. Both return
-    /// nothing.
+    /// A claim that was lost, because there was a later one, writes nothing. One that ended, because
+    /// the lane was closed or opened again, writes the deliveries, which were tried, and at most moves
+    /// the place of the opened lane on. Both return nothing.
     async fn note(
         &self,
         (key, token): (Key, u64),

@@ -26,7 +26,7 @@ pub(crate) struct KeptLane {
     lease_until: Option<Timestamp>,
     token: u64,
     /// The token of the last claim before it was opened.
-    opened: u64,
+    opened_token: u64,
 }
 
 impl KeptLane {
@@ -40,7 +40,7 @@ impl KeptLane {
 
     /// Whether its last claim is from after it was opened.
     fn holds(&self) -> bool {
-        self.is_open && self.token > self.opened
+        self.is_open && self.token > self.opened_token
     }
 }
 
@@ -60,7 +60,7 @@ impl Rows {
             if webhook.is_open() && !kept.is_open {
                 let delivered_at = kept.lane.delivered_at;
                 kept.lane = Lane { seq: turn.head.event_seq, delivered_at, ..Lane::default() };
-                kept.opened = kept.token;
+                kept.opened_token = kept.token;
             }
             kept.is_open = webhook.is_open();
             self.webhooks.insert(webhook.id, webhook.clone());
@@ -272,6 +272,8 @@ impl DeliveryStore for MemoryStore {
         claimed.lease_until = holds.then_some(lease_until);
         if holds {
             claimed.lane = *lane;
+        } else if claimed.is_open {
+            claimed.lane.seq = claimed.lane.seq.max(lane.seq);
         }
         rows.deliveries.extend(deliveries.iter().map(|it| (it.id, it.clone())));
         let noted = Noted { is_due: rows.is_due(webhook, now), webhook: endpoint };

@@ -31,7 +31,7 @@ const LANES: &str = "
     select lane.webhook_id, lane.seq, lane.failing_since, lane.failed_at, lane.delivered_at,
         lane.failed_event, lane.failed_other_event,
         greatest(head.event_seq - lane.seq, 0) as behind,
-        coalesce(lane.is_open and lane.token = lane.opened and lane.lease_until > now(), false)
+        coalesce(lane.is_open and lane.token = lane.opened_token and lane.lease_until > now(), false)
             as is_ending
     from webhook_lane as lane join org_head as head on head.org_id = $1
     where lane.org_id = $1";
@@ -106,7 +106,8 @@ const FARED: &str = "
     update webhook_lane
     set seq = $4, failing_since = $5, failed_at = $6, delivered_at = $7, failed_event = $8,
         failed_other_event = $9
-    where org_id = $1 and webhook_id = $2 and token = $3 and is_open and token > coalesce(opened, 0)";
+    where org_id = $1 and webhook_id = $2 and token = $3 and is_open
+        and token > coalesce(opened_token, 0)";
 const PUT: &str = "
     insert into webhook_delivery
         (org_id, id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at)
@@ -122,9 +123,11 @@ const NEXT: &str = "
         update webhook_lane
         set due_at = (select min(next_at) from webhook_delivery
                 where org_id = $1 and webhook_id = $2 and next_at is not null),
-            lease_until = case when is_open and token > coalesce(opened, 0) then lease_until end
+            lease_until = case when is_open and token > coalesce(opened_token, 0)
+                then lease_until end,
+            seq = case when is_open then greatest(seq, $3) else seq end
         where org_id = $1 and webhook_id = $2
-        returning due_at, is_open and token > coalesce(opened, 0) as holds)
+        returning due_at, is_open and token > coalesce(opened_token, 0) as holds)
     select holds, coalesce(due_at <= now(), false) as is_due from noted";
 
 // Taken first, so that a lane that is being closed is seen closed.
@@ -152,9 +155,13 @@ const CLOSED: &str = "
     select org_id, webhook_id from webhook_lane
     where ($1::uuid[] is null or org_id = any($1)) and not is_open and due_at is not null
     limit $2";
+// Taken first, so that nobody opens the lane or notes what was tried until the others have ended.
+const CLOSED_LANE: &str = "
+    select webhook_id from webhook_lane
+    where org_id = $1 and webhook_id = $2 and not is_open for update";
 const DROP: &str = "
     update webhook_delivery set status = 'dropped', next_at = null
-    where org_id = $1 and id in (
+    where org_id = $1 and next_at is not null and id in (
         select id from webhook_delivery
         where org_id = $1 and webhook_id = $2 and next_at is not null limit $3)
         and exists (
@@ -327,7 +334,8 @@ impl DeliveryStore for PostgresStore {
         if !deliveries.is_empty() {
             calls.push(of_rows(PUT, key, deliveries).map_err(|fault| fault.down(attempt))?);
         }
-        calls.extend([keyed(WEBHOOK, key), keyed(NEXT, key), Call::new("commit")]);
+        let next = keyed(NEXT, key).with(bigint(lane.seq));
+        calls.extend([keyed(WEBHOOK, key), next, Call::new("commit")]);
         let Some(answers) = self.guarded(attempt, &calls).await? else { return Ok(None) };
         let before_commit = |by: usize| answers.iter().rev().nth(by).and_then(|rows| rows.first());
         let (Some(next), Some(row)) = (before_commit(1), before_commit(2)) else {
@@ -346,9 +354,15 @@ impl DeliveryStore for PostgresStore {
         let (mut dropped, mut removed) = (0, 0);
         let closed = |orgs| Call::new(CLOSED).with(orgs).with(most(limit));
         for key in self.all_orgs(attempt, closed, key_of).await? {
-            let calls = [keyed(DROP, key).with(most(limit)), keyed(DROPPED, key)];
+            let calls = [
+                Call::new("begin"),
+                keyed(CLOSED_LANE, key),
+                keyed(DROP, key).with(most(limit)),
+                keyed(DROPPED, key),
+                Call::new("commit"),
+            ];
             let answers = self.database.ask(attempt, &calls).await?;
-            dropped = dropped.max(answers.first().map_or(0, Vec::len));
+            dropped = dropped.max(answers.get(2).map_or(0, Vec::len));
         }
         let org = |row: &Row| Cells::of("webhook", row).get::<Uuid>("org_id");
         for org in self.all_orgs(attempt, |orgs| Call::new(ORGS).with(orgs), org).await? {

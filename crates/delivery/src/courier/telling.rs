@@ -56,7 +56,7 @@ impl Courier {
         Ok(noted.map(|noted| (noted, told.len())))
     }
 
-    async fn write(
+    pub(super) async fn write(
         &self,
         claimed: &mut Claimed,
         noted: (&Lane, &[Delivery]),

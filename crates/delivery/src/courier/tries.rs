@@ -76,9 +76,9 @@ impl Tries {
         (seq, deliveries)
     }
 
-    /// Tries deliveries again, a few beside one another. Those that are not begun, or whose events are
-    /// not read, stay due.
-    pub(super) async fn again(&self, due: &[Delivery]) -> Vec<Delivery> {
+    /// Tries deliveries again, a few beside one another, and says whether their events could be read.
+    /// Those that are not begun, or whose events are not read, stay due.
+    pub(super) async fn again(&self, due: &[Delivery]) -> (Vec<Delivery>, bool) {
         let one = async |delivery: Delivery| -> Result<Option<Delivery>, StoreDown> {
             if !self.may_begin() {
                 return Ok(None);
@@ -91,15 +91,18 @@ impl Tries {
         };
         let mut under_way =
             stream::iter(due.iter().cloned()).map(one).buffer_unordered(AGAIN_UNDER_WAY);
-        let mut done = Vec::new();
+        let (mut done, mut is_read) = (Vec::new(), true);
         // What failed to be read is due again; what was posted meanwhile is noted.
         while let Some(tried) = under_way.next().await {
             match tried {
                 Ok(delivery) => done.extend(delivery),
-                Err(error) => tracing::warn!(error = causes(&error), "an event was not read"),
+                Err(error) => {
+                    tracing::warn!(error = causes(&error), "an event was not read");
+                    is_read = false;
+                }
             }
         }
-        done
+        (done, is_read)
     }
 
     /// The delivery after one more try.

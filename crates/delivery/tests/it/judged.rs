@@ -78,6 +78,32 @@ async fn one_bad_moment_of_a_quiet_endpoint_disables_nothing() {
     assert_eq!((worked.failed, worked.disabled), (1, 1));
 }
 
+/// Where events have few attempts, two of them are over within one bad moment.
+#[tokio::test]
+async fn two_events_of_one_bad_moment_disable_nothing_days_later() {
+    for max_attempts in [1, 2] {
+        let world = World::limited(Limits { max_attempts, ..Limits::default() }).await;
+        let (webhook, _) = world.endpoint(&["org.updated"]).await;
+        world.answer([Ok(500); 20]);
+        world.happen(2).await;
+        for wait in [30, 90, 0] {
+            world.look().await;
+            world.pass(Duration::from_secs(wait));
+        }
+        world.pass(Duration::from_hours(72));
+        world.happen(1).await;
+        let worked = world.look().await;
+        assert_eq!((worked.failed, worked.disabled), (1, 0), "{max_attempts}");
+        assert_eq!(status(&world, &webhook).await, WebhookStatus::Failing);
+        let mut disabled = 0;
+        for wait in [30, 90] {
+            world.pass(Duration::from_secs(wait));
+            disabled += world.look().await.disabled;
+        }
+        assert_eq!(disabled, 1, "its own attempts failed often enough");
+    }
+}
+
 #[tokio::test]
 async fn an_event_that_is_sent_again_counts_as_one() {
     let world = World::new().await;
@@ -170,6 +196,71 @@ async fn a_disabling_that_was_cut_off_is_made_up_for() {
     (lane.failed_at, lane.failed_events) = (Some(world.now()), [Some(4), Some(5)]);
     let held = (key, claim.token);
     world.fixture.store.note(held, (&lane, &[]), delivery::Hold::LetGo).await.unwrap().unwrap();
+    assert_eq!(world.look().await.disabled, 1);
+}
+
+/// What it failed in before is known to an instance that has not judged it yet.
+#[tokio::test]
+async fn an_endpoint_that_was_enabled_again_is_not_judged_by_what_was_before() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    let key = (ORG, webhook.id);
+    let claim = world.fixture.store.claim(key, Duration::from_secs(1)).await.unwrap().unwrap();
+    let mut lane = claim.lane;
+    lane.failing_since = Some(world.now());
+    world.pass(Duration::from_hours(72));
+    (lane.failed_at, lane.failed_events) = (Some(world.now()), [Some(4), Some(5)]);
+    let held = (key, claim.token);
+    world.fixture.store.note(held, (&lane, &[]), delivery::Hold::LetGo).await.unwrap().unwrap();
+    let slow = world.courier.claim(key).await.unwrap().unwrap();
+    world.pass(Duration::from_secs(25));
+    assert_eq!(world.look().await.disabled, 1, "by another instance");
+    world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+    assert_eq!(world.courier.serve(slow, &|| true).await.unwrap().disabled, 0);
+    assert_eq!(status(&world, &webhook).await, WebhookStatus::Enabled);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_was_disabled_with_more_to_do_is_free_when_it_is_enabled() {
+    let limits = Limits { disable_after: Duration::from_hours(1), ..Limits::default() };
+    let world = World::limited(limits).await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 2_000]);
+    world.happen(2).await;
+    for wait in [30, 90, 3_480] {
+        world.look().await;
+        world.pass(Duration::from_secs(wait));
+    }
+    // More than a page: the claim goes on when the endpoint is judged.
+    world.happen(300).await;
+    assert_eq!(world.look().await.disabled, 1);
+    let tried = world.take().len();
+    world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+    world.happen(1).await;
+    assert_eq!(world.look().await.tries(), 1, "nobody holds it any longer");
+    let since = webhook.created_at;
+    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    assert!(tried < 250 && done.count > 0, "{tried}, {done:?}");
+}
+
+#[tokio::test]
+async fn a_disabling_that_cannot_be_recorded_is_tried_once_for_each_lease() {
+    let world = World::new().await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    let key = (ORG, webhook.id);
+    let claim = world.fixture.store.claim(key, Duration::from_secs(1)).await.unwrap().unwrap();
+    let lane = delivery::Lane {
+        failing_since: Some(world.now().before(Duration::from_hours(72))),
+        failed_at: Some(world.now()),
+        failed_events: [Some(1), Some(2)],
+        ..claim.lane
+    };
+    let held = (key, claim.token);
+    world.fixture.store.note(held, (&lane, &[]), delivery::Hold::LetGo).await.unwrap().unwrap();
+    world.fixture.store.fail_next("append a turn", 1);
+    assert_eq!(world.look().await.disabled, 0);
+    assert!(world.courier.waiting(true, 9).await.unwrap().is_empty(), "it rests");
+    world.pass(Duration::from_secs(25));
     assert_eq!(world.look().await.disabled, 1);
 }
 

@@ -1,6 +1,6 @@
 //! What an endpoint missed, and how it gets it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use delivery::{DeliveryStore, SigningSecret};
 use model::DeliveryStatus;
@@ -110,6 +110,11 @@ async fn a_fault_of_our_own_store_uses_no_attempt_up() {
         world.pass(Duration::from_secs(25));
         assert_eq!(world.deliveries(webhook.id).await[0].tries.len(), 1, "{attempt}");
     }
+    // The page of events is read, and the event of the delivery is not.
+    world.events.fails_from.store(1, Ordering::Relaxed);
+    assert_eq!(serve().await.unwrap(), 0);
+    world.events.fails_from.store(usize::MAX, Ordering::Relaxed);
+    assert_eq!(world.deliveries(webhook.id).await[0].tries.len(), 1);
     assert!(world.take().is_empty(), "the receiver was not asked");
     assert_eq!(serve().await.unwrap(), 1);
     let delivery = &world.deliveries(webhook.id).await[0];

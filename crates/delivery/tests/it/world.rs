@@ -153,6 +153,8 @@ pub(crate) struct Events {
     pub(crate) page_takes: Mutex<Duration>,
     /// How often a page was read.
     pub(crate) pages: AtomicUsize,
+    /// How many reads from now on are answered before every one fails.
+    pub(crate) fails_from: AtomicUsize,
 }
 
 /// Tasks beside the test's own.
@@ -172,6 +174,12 @@ impl EventStore for Events {
         seq: u64,
         limit: usize,
     ) -> Result<Vec<Event>, StoreDown> {
+        let left = self.fails_from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            if left == usize::MAX { Some(left) } else { left.checked_sub(1) }
+        });
+        if left.is_err() {
+            self.store.fail_next("read events", 1);
+        }
         if limit > 1 {
             self.pages.fetch_add(1, Ordering::Relaxed);
             self.clock.pass(*self.page_takes.lock().unwrap());
@@ -213,6 +221,7 @@ impl World {
             clock: fixture.clock.clone(),
             page_takes: Mutex::default(),
             pages: AtomicUsize::default(),
+            fails_from: AtomicUsize::new(usize::MAX),
         });
         let parts = Parts {
             ledger: fixture.ledger.clone(),

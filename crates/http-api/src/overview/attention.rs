@@ -75,7 +75,7 @@ impl App {
             add(ItemKind::SlotLagging, data);
         }
         let endpoints = self.webhooks.list(caller).await?;
-        for endpoint in endpoints.iter().filter(|it| is_given_up(it)) {
+        for endpoint in endpoints.iter().filter(|it| was_disabled_for_failing(it)) {
             add(ItemKind::WebhookDisabled, webhook(endpoint));
         }
         let odd =
@@ -180,8 +180,8 @@ fn slot(connector: &Connector, entry: &Entry) -> Value {
     })
 }
 
-/// Whether the service disabled the endpoint, since it accepted nothing for too long.
-fn is_given_up(endpoint: &Endpoint) -> bool {
+/// Whether the service disabled the endpoint because it accepted nothing for too long.
+fn was_disabled_for_failing(endpoint: &Endpoint) -> bool {
     endpoint.webhook.disabled.is_some_and(|disabled| disabled.is_failed)
 }
 

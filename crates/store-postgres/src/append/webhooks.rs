@@ -35,8 +35,8 @@ pub(super) fn endpoints<'a>(turn: &'a Turn, row: &'a OrgWebhooks) -> Result<[Ste
         .with(all.iter().map(|it| system_time(it.created_at)).collect::<Vec<_>>())
         .with(all.iter().map(|it| it.deleted_at.map(system_time)).collect::<Vec<_>>())
         .with(records);
-    // One that is opened begins behind everything that happened before, this turn included, and whoever
-    // served it before moves it no more.
+    // One that is opened begins behind everything that happened before, this turn included, and a
+    // claim from before has ended.
     let sql = "
         insert into webhook_lane (org_id, webhook_id, is_open, seq, token)
         select $1::uuid, r.id, r.is_open, $4::bigint, 0
@@ -44,8 +44,8 @@ pub(super) fn endpoints<'a>(turn: &'a Turn, row: &'a OrgWebhooks) -> Result<[Ste
         on conflict (org_id, webhook_id) do update
         set is_open = excluded.is_open,
             seq = case when excluded.is_open then excluded.seq else webhook_lane.seq end,
-            opened = case when excluded.is_open then webhook_lane.token
-                else webhook_lane.opened end,
+            opened_token = case when excluded.is_open then webhook_lane.token
+                else webhook_lane.opened_token end,
             failing_since = case when excluded.is_open then null
                 else webhook_lane.failing_since end,
             failed_at = case when excluded.is_open then null else webhook_lane.failed_at end,

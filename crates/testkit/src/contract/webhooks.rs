@@ -21,7 +21,7 @@ pub(super) async fn check(store: &dyn Store) {
     one_claim_counts_and_writes_all_or_nothing(store).await;
     deliveries_are_found_by_their_endpoint_and_when_they_are_due(store).await;
     what_waits_in_a_closed_lane_is_dropped(store).await;
-    a_claim_from_before_a_lane_was_opened_moves_it_no_more(store).await;
+    a_claim_from_before_a_lane_was_opened_has_ended(store).await;
     what_is_missed_is_added_once_however_many_ask(store).await;
     an_endpoint_that_failed_for_long_waits_once_two_events_failed(store).await;
     no_org_waits_behind_the_second_endpoint_of_another(store).await;
@@ -260,12 +260,12 @@ async fn what_waits_in_a_closed_lane_is_dropped(store: &dyn Store) {
     store.sweep_deliveries(Duration::ZERO, 100).await.unwrap();
 }
 
-async fn a_claim_from_before_a_lane_was_opened_moves_it_no_more(store: &dyn Store) {
+async fn a_claim_from_before_a_lane_was_opened_has_ended(store: &dyn Store) {
     let mut scribe = Scribe::created(1_209, store).await;
     let (webhook, key) = made(&mut scribe, store).await;
     happen(&mut scribe, store, 2).await;
     let before = claim(store, key).await;
-    let rows = [1, 1, 1, 2].map(|seq| delivery(&scribe, key, (seq, DeliveryStatus::Delivered)));
+    let rows = [1, 1, 1, 2, 3].map(|seq| delivery(&scribe, key, (seq, DeliveryStatus::Delivered)));
     let failing_since = Some(scribe.now);
     // Whether the claim holds, and whether what was tried is written.
     let noted = async |row: &Delivery| {
@@ -294,8 +294,12 @@ async fn a_claim_from_before_a_lane_was_opened_moves_it_no_more(store: &dyn Stor
     scribe.append(store, vec![opened.into()]).await.unwrap();
     let lane = state().await.lane;
     assert_eq!((lane.seq, lane.failing_since, lane.failed_events), (2, None, [None; 2]));
+    // What it posted behind the place of the opened lane is not posted again.
+    assert_eq!(noted(&rows[4]).await, (false, true));
+    let lane = state().await.lane;
+    assert_eq!((lane.seq, lane.failing_since, lane.failed_events), (3, None, [None; 2]));
     let after = claim(store, key).await;
-    assert_eq!((after.lane.seq, after.token), (2, before.token + 1));
+    assert_eq!((after.lane.seq, after.token), (3, before.token + 1));
     assert_eq!(noted(&rows[3]).await, (false, false), "there is a later claim");
 }
 
@@ -318,14 +322,11 @@ async fn what_is_missed_is_added_once_however_many_ask(store: &dyn Store) {
         let pending = seqs.map(|seq| delivery(&scribe, key, (seq, DeliveryStatus::Pending)));
         pending.collect::<Vec<_>>()
     };
-    let (one, other) = (missed(), missed());
-    let (one, other) = futures_util::future::join(
-        store.add(key, &one, Adding::Missed),
-        store.add(key, &other, Adding::Missed),
-    )
-    .await;
+    let all: Vec<_> = (0..8).map(|_| missed()).collect();
+    let adding = all.iter().map(|one| store.add(key, one, Adding::Missed));
+    let added = futures_util::future::join_all(adding).await;
     // The dead, the dropped and the two that nobody knows of.
-    assert_eq!(one.unwrap().unwrap() + other.unwrap().unwrap(), 4);
+    assert_eq!(added.into_iter().map(|it| it.unwrap().unwrap()).sum::<usize>(), 4);
     assert_eq!(store.add(key, &missed(), Adding::Missed).await.unwrap(), Some(0));
     assert_eq!(store.add(key, &missed(), Adding::All).await.unwrap(), Some(6));
 }
