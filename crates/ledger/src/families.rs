@@ -15,7 +15,7 @@ use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, ApprovalMail, BudgetUse,
     Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgRenamed,
     OrgSettings, OrgWebhooks, Policy, PolicyActivation, PolicyTests, PolicyVersion, Proposal,
-    Pruned, ReportChange, Row, UsedIntent, WebhookSend,
+    Pruned, ReportChange, Row, UsedIntent, WebhookMail, WebhookSend,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -216,6 +216,8 @@ families! {
         invite_mails: InviteMail,
         /// Mails about questions that are to be sent.
         approval_mails: ApprovalMail,
+        /// Mails about webhook endpoints that failed for too long, which are to be sent.
+        webhook_mails: WebhookMail,
         /// Reports that are kept until their evidence is in or comes no more, and those that are kept
         /// no longer.
         reports: ReportChange,

@@ -34,7 +34,9 @@ pub use member::Member;
 pub use proposal::{ClosedProposal, PROPOSED_FOR, Proposal, ProposalStatus};
 pub use report::{AwaitedReport, KeptReport, ReportChange};
 pub use settings::{AnswerTime, AnswerTimeError, ApprovalSettings, OrgRenamed, OrgSettings};
-pub use webhook::{OrgWebhooks, PreviousSecret, Webhook, WebhookDisabled, WebhookSend};
+pub use webhook::{
+    OrgWebhooks, PreviousSecret, Webhook, WebhookDisabled, WebhookMail, WebhookSend,
+};
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

@@ -28,7 +28,7 @@ use std::{
 
 pub use faults::Doubt;
 use faults::Faults;
-use ledger::StoreDown;
+use ledger::{StoreDown, record::WebhookMail};
 use model::{Clock, OrgId};
 pub use people::MemoryPeople;
 use rows::Rows;
@@ -67,6 +67,11 @@ impl MemoryStore {
     /// The org's deeds, in the order of its log.
     pub fn deeds(&self, org: OrgId) -> Vec<gate::StoredDeed> {
         self.locked().orgs.get(&org).map(|rows| rows.deeds.clone()).unwrap_or_default()
+    }
+
+    /// The mails about failed webhook endpoints that the org's turns wrote.
+    pub fn webhook_mails(&self, org: OrgId) -> Vec<WebhookMail> {
+        self.locked().orgs.get(&org).map(|rows| rows.webhook_mails.clone()).unwrap_or_default()
     }
 
     /// How many turns the org has had.

@@ -16,7 +16,7 @@ use ledger::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, AwaitedReport, BudgetUse, Connector,
         IdempotencyKey, IntentKeys, Invite, KeptReport, Member, NewAction, Org, OrgSettings,
         Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Proposal, Pruned,
-        ReportChange, Row, UsedIntent, Webhook,
+        ReportChange, Row, UsedIntent, Webhook, WebhookMail,
     },
 };
 use model::{
@@ -70,6 +70,8 @@ pub(crate) struct Rows {
     pub(crate) webhooks: BTreeMap<WebhookId, Webhook>,
     pub(crate) lanes: BTreeMap<WebhookId, KeptLane>,
     pub(crate) deliveries: BTreeMap<DeliveryId, Delivery>,
+    /// Mails that turns wrote and that nobody sends.
+    pub(crate) webhook_mails: Vec<WebhookMail>,
 }
 
 /// An action and what the store keeps beside it.
@@ -126,12 +128,14 @@ impl Rows {
             // Nobody gets mail from here.
             invite_mails: _,
             approval_mails: _,
+            webhook_mails,
             reports,
             pruned,
             // They follow from the turn's events.
             webhooks: _,
             webhook_sends: _,
         } = changes;
+        self.webhook_mails.extend(webhook_mails);
         if let Some(org) = orgs.last() {
             self.org = Some(org.clone());
         }

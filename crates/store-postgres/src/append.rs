@@ -117,6 +117,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         used_intents,
         invite_mails,
         approval_mails,
+        webhook_mails,
         reports,
         pruned,
         webhooks: endpoints,
@@ -159,6 +160,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     }
     steps.extend(webhook_sends.iter().filter_map(|row| webhooks::send(turn, row)).flatten());
     steps.extend(approval_mails.iter().map(|row| people::approval_mail(turn.org, row)));
+    steps.extend(webhook_mails.iter().map(|row| people::webhook_mail(turn.org, row)));
     steps.push(head::turn(turn));
     // What is inserted into a distributed table cannot bring the time back itself.
     steps.push(Step::rows(Call::new("select clock_timestamp() as clock")));

@@ -74,6 +74,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 46, name: "member_uses", sql: include_str!("../../../migrations/0046_member_uses.sql") },
     Migration { version: 47, name: "pepper", sql: include_str!("../../../migrations/0047_pepper.sql") },
     Migration { version: 48, name: "webhook_rules", sql: include_str!("../../../migrations/0048_webhook_rules.sql") },
+    Migration { version: 49, name: "webhook_mails", sql: include_str!("../../../migrations/0049_webhook_mails.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -129,6 +130,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "invite",           privileges: "select, insert, update" },
     Grant { table: "invite_mail",      privileges: "select, insert, update, delete" },
     Grant { table: "approval_mail",    privileges: "select, insert, update, delete" },
+    Grant { table: "webhook_mail",     privileges: "select, insert, update, delete" },
     // Never changed, as `api_key_org`.
     Grant { table: "membership",       privileges: "select, insert, update" },
     Grant { table: "person",           privileges: "select, insert, update" },
@@ -147,7 +149,7 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 13] = [
+pub const OF_NO_ORG: [&str; 14] = [
     "schema_migration",
     "seal_key",
     "pepper",
@@ -157,6 +159,7 @@ pub const OF_NO_ORG: [&str; 13] = [
     "membership",
     "invite_mail",
     "approval_mail",
+    "webhook_mail",
     "sign_in_count",
     "challenge",
     "session",

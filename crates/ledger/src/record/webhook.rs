@@ -1,6 +1,6 @@
 //! Webhook endpoints: where an org's events are posted to.
 
-use model::{AgentId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
+use model::{AgentId, DeliveryId, EventId, MailJobId, OrgId, Timestamp, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -67,6 +67,15 @@ impl Webhook {
         self.disabled.is_none() && self.deleted_at.is_none()
     }
 
+    /// The scheme, host and port of its address: what may be shown to people, since a path or a query may
+    /// hold a secret.
+    pub fn origin(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("https", &self.url));
+        let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        format!("{scheme}://{host}")
+    }
+
     /// The secrets under the vault ring that sign at this moment, the newest first.
     pub fn sealed_secrets(&self, now: Timestamp) -> impl Iterator<Item = &str> {
         let previous = self.previous_secret.as_ref().filter(|secret| now < secret.expires_at);
@@ -111,6 +120,21 @@ impl Row for OrgWebhooks {
     }
 }
 
+/// The mails about an endpoint that the turn disabled because it failed for too long, which are to be
+/// written to the owners of the org. Who they are is found out behind the turn: no turn reads all of an
+/// org's people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebhookMail {
+    /// The job.
+    pub job: MailJobId,
+    /// The endpoint.
+    pub webhook: WebhookId,
+    /// When it was disabled, and from when on they are to be sent.
+    pub disabled_at: Timestamp,
+    /// When they are not worth sending any more.
+    pub expires_at: Timestamp,
+}
+
 /// An event of the turn that is posted to one endpoint, whatever it asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookSend {
@@ -120,4 +144,40 @@ pub struct WebhookSend {
     pub webhook: WebhookId,
     /// The event, which is one of the same turn.
     pub event: EventId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_address_people_are_shown_nothing_that_may_be_a_secret() {
+        let table = [
+            ("https://hooks.example.com/in/C4NARY", "https://hooks.example.com"),
+            ("https://hooks.example.com?key=C4NARY", "https://hooks.example.com"),
+            ("https://hooks.example.com#C4NARY", "https://hooks.example.com"),
+            ("https://ann:C4NARY@hooks.example.com/in", "https://hooks.example.com"),
+            ("https://ann:C4N@RY@hooks.example.com/in@c", "https://hooks.example.com"),
+            ("http://[2001:db8::1]:8443/in?a=://b", "http://[2001:db8::1]:8443"),
+            ("hooks.example.com/C4NARY", "https://hooks.example.com"),
+        ];
+        for (url, origin) in table {
+            let webhook = Webhook {
+                id: WebhookId::from_uuid(model::Uuid::nil()),
+                org: OrgId::from_uuid(model::Uuid::nil()),
+                url: url.to_owned(),
+                description: String::new(),
+                types: Vec::new(),
+                agent: None,
+                api_version: String::new(),
+                disabled: None,
+                secret: String::new(),
+                previous_secret: None,
+                revision: 1,
+                created_at: Timestamp::EPOCH,
+                deleted_at: None,
+            };
+            assert_eq!(webhook.origin(), origin, "{url}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The rows of an org's people: members, and those who are asked to join.
 
-use ledger::record::{ApprovalMail, Invite, InviteMail, Member};
+use ledger::record::{ApprovalMail, Invite, InviteMail, Member, WebhookMail};
 use model::OrgId;
 
 use super::Step;
@@ -91,6 +91,21 @@ pub(super) fn approval_mail(org: OrgId, row: &ApprovalMail) -> Step<'_> {
         .with(*row.action.as_uuid())
         .with(*row.approval.as_uuid())
         .with(system_time(row.run_at))
+        .with(system_time(row.expires_at));
+    Step::rows(call)
+}
+
+/// The statement that writes that an org's owners are to be written to about an endpoint.
+pub(super) fn webhook_mail(org: OrgId, row: &WebhookMail) -> Step<'_> {
+    let sql = "
+        insert into webhook_mail
+            (id, org_id, webhook_id, disabled_at, run_at, expires_at, attempt, token)
+        values ($1, $2, $3, $4, $4, $5, 0, 0)";
+    let call = Call::new(sql)
+        .with(*row.job.as_uuid())
+        .with(*org.as_uuid())
+        .with(*row.webhook.as_uuid())
+        .with(system_time(row.disabled_at))
         .with(system_time(row.expires_at));
     Step::rows(call)
 }

@@ -42,7 +42,8 @@ end $$;
 do $$
 declare
     everywhere text[] := array['seal_key', 'pepper', 'api_key_org', 'org_name', 'person', 'membership',
-        'invite_mail', 'approval_mail', 'sign_in_count', 'challenge', 'session', 'mail_job'];
+        'invite_mail', 'approval_mail', 'webhook_mail', 'sign_in_count', 'challenge', 'session',
+        'mail_job'];
     named text;
 begin
     foreach named in array everywhere loop
