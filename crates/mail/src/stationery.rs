@@ -3,9 +3,9 @@
 use jiff::{Timestamp as Moment, tz::TimeZone};
 use minijinja::{Environment, Error, UndefinedBehavior, Value, context};
 use model::Timestamp;
-use people::mail::{Invitation, Letter, Question, SignIn};
+use people::mail::{Invitation, Letter, Question, SignIn, WebhookDisabled};
 
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("button.html", include_str!("../../../web/mail/button.html")),
     ("frame.html", include_str!("../../../web/mail/frame.html")),
     ("invitation.html", include_str!("../../../web/mail/invitation.html")),
@@ -14,6 +14,8 @@ const TEMPLATES: [(&str, &str); 8] = [
     ("question.txt", include_str!("../../../web/mail/question.txt")),
     ("sign-in.html", include_str!("../../../web/mail/sign-in.html")),
     ("sign-in.txt", include_str!("../../../web/mail/sign-in.txt")),
+    ("webhook-disabled.html", include_str!("../../../web/mail/webhook-disabled.html")),
+    ("webhook-disabled.txt", include_str!("../../../web/mail/webhook-disabled.txt")),
 ];
 /// The most characters of a name that somebody chose; a longer one ends in `…`.
 const MOST_OF_A_NAME: usize = 80;
@@ -90,6 +92,23 @@ impl Stationery {
                     until => until(*expires_at),
                 };
                 self.fill("question", values)
+            }
+            Letter::WebhookDisabled(WebhookDisabled {
+                org_name,
+                origin,
+                failing_since,
+                disabled_at,
+                link,
+                ..
+            }) => {
+                let values = context! {
+                    org => plain(org_name),
+                    origin => plain(origin),
+                    since => failing_since.map(until),
+                    disabled => until(*disabled_at),
+                    link,
+                };
+                self.fill("webhook-disabled", values)
             }
         }
     }

@@ -11,7 +11,7 @@ use crypto::Secret;
 use model::{Clock, MailJobId, Role, Timestamp};
 use people::{
     Address,
-    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn},
+    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn, WebhookDisabled},
 };
 
 use crate::Sender;
@@ -70,4 +70,17 @@ fn question(agent: &str, tool: &str) -> Letter {
         link: Secret::new("https://chancery.example/approve?t=YWJjZGVmZ2hpamts".to_owned()),
         expires_at: "2026-11-22T14:30:00.000Z".parse().unwrap(),
     })
+}
+
+fn webhook_disabled(org: &str, origin: &str) -> WebhookDisabled {
+    WebhookDisabled {
+        job: job(),
+        to: Address::parse("bob@example.org").unwrap(),
+        org_name: org.to_owned(),
+        origin: origin.to_owned(),
+        failing_since: Some("2026-11-19T13:58:00.000Z".parse().unwrap()),
+        disabled_at: "2026-11-22T14:00:00.000Z".parse().unwrap(),
+        link: "https://chancery.example/app/webhooks/whe_01k6djwz2xbw0t38pctkjyc1rr".to_owned(),
+        expires_at: "2026-11-29T14:00:00.000Z".parse().unwrap(),
+    }
 }

@@ -19,6 +19,8 @@ pub enum Letter {
     Invitation(Invitation),
     /// Asks somebody for a yes or a no.
     Question(Question),
+    /// Tells an owner that a webhook endpoint is disabled because it failed for too long.
+    WebhookDisabled(WebhookDisabled),
 }
 
 /// A mail that lets somebody sign in, by the link or by the code.
@@ -78,13 +80,38 @@ pub struct Question {
     pub expires_at: Timestamp,
 }
 
+/// A mail that tells an owner of an org that a webhook endpoint is disabled because it failed for too
+/// long.
+///
+/// It has no secret: its link leads to a page behind sign-in.
+#[derive(Debug, Clone)]
+pub struct WebhookDisabled {
+    /// The same for every attempt to send this mail.
+    pub job: MailJobId,
+    /// Who gets it.
+    pub to: Address,
+    /// The whole address of the endpoint's page.
+    pub link: String,
+    /// The org's name, in the words of its people.
+    pub org_name: String,
+    /// Scheme and host of the endpoint's address: its path and query may hold secrets.
+    pub origin: String,
+    /// Since when the endpoint accepted nothing, where that is known.
+    pub failing_since: Option<Timestamp>,
+    /// Since when it is disabled.
+    pub disabled_at: Timestamp,
+    /// When the mail is not worth sending any more.
+    pub expires_at: Timestamp,
+}
+
 impl Letter {
     /// The same for every attempt to send this mail: an idempotency key for providers.
     pub fn job(&self) -> MailJobId {
         match self {
             Self::SignIn(SignIn { job, .. })
             | Self::Invitation(Invitation { job, .. })
-            | Self::Question(Question { job, .. }) => *job,
+            | Self::Question(Question { job, .. })
+            | Self::WebhookDisabled(WebhookDisabled { job, .. }) => *job,
         }
     }
 
@@ -93,7 +120,8 @@ impl Letter {
         match self {
             Self::SignIn(SignIn { to, .. })
             | Self::Invitation(Invitation { to, .. })
-            | Self::Question(Question { to, .. }) => to,
+            | Self::Question(Question { to, .. })
+            | Self::WebhookDisabled(WebhookDisabled { to, .. }) => to,
         }
     }
 
@@ -102,7 +130,8 @@ impl Letter {
         match self {
             Self::SignIn(SignIn { expires_at, .. })
             | Self::Invitation(Invitation { expires_at, .. })
-            | Self::Question(Question { expires_at, .. }) => *expires_at,
+            | Self::Question(Question { expires_at, .. })
+            | Self::WebhookDisabled(WebhookDisabled { expires_at, .. }) => *expires_at,
         }
     }
 }

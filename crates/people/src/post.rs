@@ -15,7 +15,7 @@ use model::{Clock, Entropy, MailJobId, Mint, Uuid};
 
 use crate::{
     invite::invitation_link,
-    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn},
+    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn, WebhookDisabled},
     question::{Deciders, question_link},
     secrets::{Pepper, format_code},
     store::{Carries, MailJob, MailQueue, Unaddressed},
@@ -266,6 +266,18 @@ impl Post {
                     agent_name: agent_name.clone(),
                     tool: tool.clone(),
                     may_decide: *may_decide,
+                    expires_at,
+                })
+            }
+            Carries::WebhookDisabled { webhook, org_name, origin, failing_since, disabled_at } => {
+                Letter::WebhookDisabled(WebhookDisabled {
+                    job: job.id,
+                    to,
+                    link: format!("{}/app/webhooks/{webhook}", self.base_url),
+                    org_name: org_name.clone(),
+                    origin: origin.clone(),
+                    failing_since: *failing_since,
+                    disabled_at: *disabled_at,
                     expires_at,
                 })
             }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ledger::StoreDown;
 use model::{
     ApprovalId, ChallengeId, InviteId, MailJobId, MemberId, OrgId, Role, SessionId, Timestamp,
-    UserId, Uuid,
+    UserId, Uuid, WebhookId,
 };
 
 use crate::{Address, LinkedTo};
@@ -188,6 +188,19 @@ pub enum Carries {
         /// Whether the rule accepts a decision by link.
         may_decide: bool,
     },
+    /// That a webhook endpoint is disabled because it failed for too long.
+    WebhookDisabled {
+        /// The endpoint.
+        webhook: WebhookId,
+        /// The org's name.
+        org_name: String,
+        /// Scheme and host of the endpoint's address.
+        origin: String,
+        /// Since when it accepted nothing, where that is known.
+        failing_since: Option<Timestamp>,
+        /// Since when it is disabled.
+        disabled_at: Timestamp,
+    },
 }
 
 /// A question about which nobody was written to yet.
@@ -294,7 +307,8 @@ pub trait PeopleStore: Send + Sync {
 #[async_trait]
 pub trait MailQueue: Send + Sync {
     /// Claims up to this many mails that are due, the longest due first, for this long; those about
-    /// questions go from org to org, so that no org's hold up another's.
+    /// questions go from org to org, so that no org's hold up another's, and take turns with those about
+    /// endpoints.
     ///
     /// What another instance holds is left to it until its lease ends. What carries nothing of
     /// worth any more is removed and never claimed.

@@ -1,10 +1,12 @@
-//! The mails that wait: of sign-ins, of invitations, and of questions. Every moment is the database's.
+//! The mails that wait: of sign-ins, of invitations, about webhook endpoints, and of questions. Every moment
+//! is the database's.
 
 pub(crate) mod questions;
+mod webhooks;
 
 pub(crate) use questions::Rounds;
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use async_trait::async_trait;
 use ledger::StoreDown;
@@ -54,9 +56,22 @@ impl MailQueue for PostgresStore {
         if jobs.len() < most {
             jobs.extend(self.claim_invitations(holder, most - jobs.len(), lease).await?);
         }
-        // Agents ask as often as they like; that holds up no person's mail.
-        if jobs.len() < most {
-            jobs.extend(self.claim_questions(holder, most - jobs.len(), lease).await?);
+        if jobs.len() >= most {
+            return Ok(jobs);
+        }
+        // Agents ask as often as they like; that holds up no person's mail. Of theirs and of those about
+        // endpoints, which may fail all together, neither waits until nothing of the other is left.
+        let is_endpoints = self.rounds.is_endpoints.fetch_xor(true, Relaxed);
+        for is_endpoints in [is_endpoints, !is_endpoints] {
+            let left = most.saturating_sub(jobs.len());
+            if left == 0 {
+                break;
+            }
+            jobs.extend(if is_endpoints {
+                self.claim_webhook_mails(holder, left, lease).await?
+            } else {
+                self.claim_questions(holder, left, lease).await?
+            });
         }
         Ok(jobs)
     }
@@ -88,6 +103,9 @@ impl MailQueue for PostgresStore {
             Carries::Question { .. } => {
                 "delete from approval_mail where id = $1 and token = $2 returning id"
             }
+            Carries::WebhookDisabled { .. } => {
+                "delete from webhook_mail where id = $1 and token = $2 returning id"
+            }
         };
         self.is_done("end a mail", held(sql, job)).await
     }
@@ -107,6 +125,12 @@ impl MailQueue for PostgresStore {
             }
             Carries::Question { .. } => {
                 "update approval_mail
+                set run_at = now() + make_interval(secs => $3), lease_until = null
+                where id = $1 and token = $2
+                returning id"
+            }
+            Carries::WebhookDisabled { .. } => {
+                "update webhook_mail
                 set run_at = now() + make_interval(secs => $3), lease_until = null
                 where id = $1 and token = $2
                 returning id"
@@ -133,6 +157,10 @@ impl MailQueue for PostgresStore {
             returning subject",
             "delete from approval_mail where id in (
                 select id from approval_mail where expires_at < now() - interval '1 day'
+                order by expires_at limit $1)
+            returning id",
+            "delete from webhook_mail where id in (
+                select id from webhook_mail where expires_at < now() - interval '1 day'
                 order by expires_at limit $1)
             returning id",
         ];

@@ -54,6 +54,20 @@ fn a_question_reads_as_it_should_and_says_in_one_sentence_what_is_asked() {
 }
 
 #[test]
+fn a_letter_about_a_disabled_endpoint_reads_as_it_should() {
+    let letter = || webhook_disabled("Acme & Söhne", "https://hooks.example.com");
+    let written = written(&Letter::WebhookDisabled(letter()));
+    expect_file!["letters/webhook-disabled.txt"].assert_eq(&written.text);
+    expect_file!["letters/webhook-disabled.html"].assert_eq(&written.html);
+    assert_eq!(written.subject, "Webhook endpoint of Acme & Söhne was disabled");
+    let unknown = WebhookDisabled { failing_since: None, ..letter() };
+    let Written { text, html, .. } = self::written(&Letter::WebhookDisabled(unknown));
+    for form in [text, html] {
+        assert!(form.contains("too long") && !form.contains("19 November"), "{form}");
+    }
+}
+
+#[test]
 fn what_an_agent_calls_itself_or_its_tool_is_only_a_name() {
     let hostile = "<b>x</b>\r\nBcc: eve@example.org\r\n\r\n{{ link }}\u{202E}";
     let letter = question(hostile, hostile);
@@ -72,6 +86,7 @@ fn a_letter_fetches_nothing_and_says_all_in_words() {
         sign_in("bob@example.org"),
         Letter::Invitation(invitation("Acme")),
         question("support", "shop.refund"),
+        Letter::WebhookDisabled(webhook_disabled("Acme", "https://hooks.example.com")),
     ];
     for letter in all {
         let Written { html, text, .. } = written(&letter);
@@ -103,6 +118,10 @@ fn a_name_that_somebody_chose_is_only_a_name() {
     let (headers, _) = message.split_once("\r\n\r\n").unwrap();
     assert_eq!(headers.lines().filter(|line| line.starts_with("Bcc")).count(), 0, "{headers}");
     assert_eq!(headers.lines().count(), headers.matches("\r\n").count() + 1);
+    let letter = Letter::WebhookDisabled(webhook_disabled(hostile, hostile));
+    let Written { subject, text, html } = written(&letter);
+    assert!(!html.contains("<a href='") && !subject.chars().any(char::is_control), "{html}");
+    assert!(!text.contains('\r') && !text.lines().any(|line| line.starts_with("Bcc:")), "{text}");
     let long = written(&Letter::Invitation(invitation(&"a".repeat(500))));
     assert_eq!(long.subject.chars().count(), "Invitation to ".len() + 81);
 }

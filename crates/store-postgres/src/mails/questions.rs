@@ -1,7 +1,7 @@
 //! The mails to those who may answer what an action asks.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -85,6 +85,8 @@ pub(crate) const CLAIM_UNADDRESSED: &str = concat!(
 pub(crate) struct Rounds {
     addressed: Round,
     unaddressed: Round,
+    /// Whether mails about endpoints come before those about questions next time.
+    pub(super) is_endpoints: AtomicBool,
 }
 
 /// The last org that had its turn.

@@ -40,4 +40,6 @@ mod statements;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]
+mod webhook_mails;
+#[cfg(test)]
 mod world;
