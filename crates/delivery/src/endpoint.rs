@@ -7,12 +7,14 @@ use crypto::Secret;
 use deed::Subject;
 use ledger::{
     Needs, Snapshot,
-    record::{OrgWebhooks, PreviousSecret, Webhook, WebhookDisabled},
+    record::{OrgWebhooks, PreviousSecret, Webhook, WebhookDisabled, WebhookMail},
 };
-use model::{AgentId, EventType, OrgId, Timestamp, WebhookId, WebhookStatus};
+use model::{AgentId, EventType, MailJobId, OrgId, Timestamp, WebhookId, WebhookStatus};
 use serde_json::{Value, json};
 
-use crate::{LaneState, SigningSecret, WebhookError, Webhooks, secret::is_under_first_key};
+use crate::{
+    LaneState, RECOVERED_WITHIN, SigningSecret, WebhookError, Webhooks, secret::is_under_first_key,
+};
 
 /// The longest that a secret signs beside the one that replaced it.
 pub const MOST_OVERLAP: Duration = Duration::from_hours(24);
@@ -307,8 +309,8 @@ impl Webhooks {
     }
 }
 
-/// Disables an endpoint that failed for too long, if it still stands in this revision: one that was
-/// enabled again has not failed yet.
+/// Disables an endpoint that failed for too long, if it still stands in this revision, and lets the org's
+/// owners be written to. One that was enabled again has not failed yet.
 pub(crate) fn disabling(
     (org, id): (OrgId, WebhookId),
     revision: u32,
@@ -331,6 +333,15 @@ fn disabled(
     let before = found(at, id)?;
     if !before.is_open() {
         return Err(ActError::Conflict("the endpoint is already disabled").into());
+    }
+    if is_failed {
+        record.write(WebhookMail {
+            job: record.id(MailJobId::from_uuid),
+            webhook: id,
+            disabled_at: at.now(),
+            // What was missed by then cannot be recovered any later.
+            expires_at: at.now() + RECOVERED_WITHIN,
+        });
     }
     let disabled = Some(WebhookDisabled { at: at.now(), is_failed });
     let after = Webhook { disabled, ..before.clone() };

@@ -181,6 +181,31 @@ async fn enabling_starts_the_count_anew() {
 }
 
 #[tokio::test]
+async fn the_turn_that_disables_what_failed_lets_owners_be_written_to_and_a_persons_does_not() {
+    let world = World::new().await;
+    let (unwanted, _) = world.endpoint(&["agent.created"]).await;
+    let (failed, _) = world.endpoint(&["org.updated"]).await;
+    one_dead_event(&world).await;
+    world.webhooks.disable(&Operator, unwanted.id, None).await.unwrap();
+    assert_eq!(world.fixture.store.webhook_mails(ORG), []);
+    world.pass(Duration::from_hours(72));
+    world.answer([Ok(500); 3]);
+    world.happen(1).await;
+    for wait in [30, 90, 0] {
+        world.look().await;
+        world.pass(Duration::from_secs(wait));
+    }
+    let shown = world.webhooks.show(&Operator, failed.id).await.unwrap();
+    let mails = world.fixture.store.webhook_mails(ORG);
+    let [mail] = mails[..] else { panic!("{mails:?}") };
+    assert_eq!((mail.webhook, mail.disabled_at), (failed.id, shown.webhook.disabled.unwrap().at));
+    assert_eq!(mail.expires_at, mail.disabled_at + Duration::from_hours(7 * 24));
+    // Whoever finds it disabled writes nothing.
+    world.look().await;
+    assert_eq!(world.fixture.store.webhook_mails(ORG).len(), 1);
+}
+
+#[tokio::test]
 async fn a_disabling_that_was_cut_off_is_made_up_for() {
     let world = World::new().await;
     let (webhook, _) = world.endpoint(&["org.updated"]).await;
