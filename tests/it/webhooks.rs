@@ -5,6 +5,7 @@ mod page;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     time::Duration,
 };
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     eventually::until,
-    house::{Caller, House, Message, Request, Start, Stream, name},
+    house::{Browser, Caller, House, Message, Request, Start, Stream, name},
     receiver::{Manner, Receiver, Seen},
 };
 
@@ -33,6 +34,13 @@ async fn statuses(admin: &Caller, id: &Value) -> BTreeMap<String, usize> {
         *counts.entry(delivery["status"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
+}
+
+/// The letters that name this endpoint.
+fn letters(house: &House, id: &Value) -> Vec<String> {
+    let files = fs::read_dir(house.folder().join("outbox")).into_iter().flatten().flatten();
+    let letters = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    letters.filter(|letter| letter.contains(id.as_str().unwrap())).collect()
 }
 
 /// The ids of the org's events behind this place, in the order of commits.
@@ -202,6 +210,7 @@ async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_an
     let agent = house.agent(&name()).await;
     let key = house.org_key().await;
     let mut doomed = house.start(Start::Holdable).await;
+    Browser::owner(&house, &doomed, "olga@example.com").await;
     let admin = doomed.caller(&key);
     let receiver = Receiver::start(Manner::Answers(500)).await;
     let id = endpoint(&admin, &receiver.url(), &["action.witnessed"]).await["id"].clone();
@@ -240,6 +249,9 @@ async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_an
         statuses.values().sum::<usize>() == 2 && !statuses.contains_key("retrying")
     })
     .await;
+    until("its owner gets one mail", async || letters(&house, &id).len() == 1).await;
+    let letter = &letters(&house, &id)[0];
+    assert!(letter.contains("To: olga@example.com") && !letter.contains("/hook"), "{letter}");
     let is_it = |body: &Value| body["admin"]["event"] == "webhook.disabled";
     let deeds = house.deeds().await.iter().filter(|deed| is_it(&deed.json())).count();
     assert_eq!((deeds, receiver.seen().len()), (1, 3));

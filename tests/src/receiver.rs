@@ -24,9 +24,9 @@ pub enum Manner {
     Answers(u16),
     /// It closes the connection in the middle of the request's answer.
     Resets,
-    /// It takes everything, but the first attempt of about every fifth event.
+    /// It takes everything except the first attempt of about every fifth event.
     Falters,
-    /// It answers byte by byte, and never to the end.
+    /// It answers with one header after the other, and never ends.
     Drips,
     /// It takes everything, and its answer has no end.
     SendsAGigabyte,
@@ -163,7 +163,7 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
 }
 
 /// Whether the id is one of those whose first attempt a receiver that falters refuses.
-fn is_a_fifth(id: &str) -> bool {
+pub fn is_a_fifth(id: &str) -> bool {
     id.bytes().map(usize::from).sum::<usize>().is_multiple_of(5)
 }
 

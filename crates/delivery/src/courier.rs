@@ -170,6 +170,7 @@ impl Courier {
         let claim = self.parts.store.claim(key, self.lease()).await?;
         let _ = failpoint::hit("webhook.claimed");
         Ok(claim.map(|claim| {
+            let claim = Claim { lane: claim.lane.of(&claim.webhook), ..claim };
             // What the answer took is counted as having passed since.
             let time = StoreTime { told: claim.now, then: asked };
             Claimed { claim, asked, time }
@@ -198,22 +199,30 @@ impl Courier {
             };
             let round = self.round(&claimed, target).await?;
             worked.add(round.worked);
+            let is_failed = self.parts.limits.is_failed(&round.lane);
+            // What cannot be disabled now is looked at once for each lease, and not at every look.
+            let is_put_off = is_failed && judged == Judged::PutOff;
             let is_time = goes_on() && self.parts.clock.elapsed() < end;
-            let goes_on = round.is_more && is_time && judged == Judged::Stands;
-            // One that cannot be disabled now is looked at once for each lease, and not at every look.
-            let is_held = goes_on || judged == Judged::PutOff;
+            let goes_on = round.is_more && is_time && !is_put_off;
+            // It is let go once it is judged, so that nobody else has posted in between.
+            let is_held = goes_on || is_failed;
             let hold = if is_held { Hold::For(self.lease()) } else { Hold::LetGo };
             let noted = self.note(&mut claimed, &round, hold).await?;
             let _ = failpoint::hit("webhook.noted");
             let Some((noted, told)) = noted else { return Ok(worked) };
             worked.dead += told;
             claimed.claim.go_on(round.lane, noted);
-            if hold == Hold::LetGo {
-                self.judge(&mut claimed, &mut worked).await?;
+            if goes_on {
+                continue;
             }
-            if !goes_on {
-                break;
+            if is_failed && !is_put_off {
+                let judged = self.judge(&mut claimed, &mut worked).await?;
+                if judged == Judged::Stands {
+                    let lane = claimed.claim.lane;
+                    self.write(&mut claimed, (&lane, &[]), Hold::LetGo).await?;
+                }
             }
+            break;
         }
         Ok(worked)
     }
@@ -333,7 +342,7 @@ fn lease(limits: &Limits) -> Duration {
 enum Judged {
     /// It goes on.
     Stands,
-    /// It was disabled, by this instance or by somebody else.
+    /// It was disabled, or somebody changed it meanwhile.
     Disabled,
     /// It failed for too long, and that could not be recorded.
     PutOff,

@@ -85,6 +85,7 @@ impl Webhooks {
 
     /// An endpoint whose lane stands so.
     pub fn shown(&self, webhook: Webhook, state: LaneState) -> Shown {
+        let state = LaneState { lane: state.lane.of(&webhook), ..state };
         let disables_at = self.parts.limits.disables_at(&state.lane);
         Shown { disables_at: disables_at.filter(|_| webhook.is_open()), webhook, state }
     }
@@ -112,6 +113,7 @@ impl Webhooks {
             id,
             org,
             url: new.url,
+            url_since: None,
             description: new.description,
             types: new.types,
             agent: new.agent,
@@ -157,7 +159,9 @@ impl Webhooks {
             }
             let mut after = before.clone();
             let WebhookEdit { url, description, types, expected_revision: _ } = edit.clone();
-            after.url = url.unwrap_or(after.url);
+            if let Some(url) = url.filter(|url| *url != before.url) {
+                (after.url, after.url_since) = (url, Some(at.now()));
+            }
             after.description = description.unwrap_or(after.description);
             after.types = types.unwrap_or(after.types);
             Ok(revised((at, record), EventType::WebhookUpdated, &before, after))

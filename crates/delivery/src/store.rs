@@ -106,6 +106,16 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// The lane without what failed before the endpoint had its address.
+    #[must_use]
+    pub(crate) fn of(self, webhook: &Webhook) -> Self {
+        let Some((since, changed)) = self.failing_since.zip(webhook.url_since) else { return self };
+        if since >= changed {
+            return self;
+        }
+        Self { failing_since: None, failed_at: None, failed_events: [None; 2], ..self }
+    }
+
     /// Counts an attempt that was accepted: the lane fails no longer.
     pub(crate) fn accepted(&mut self, at: Timestamp) {
         let Self { failing_since, failed_events, delivered_at, .. } = self;
@@ -169,7 +179,7 @@ impl Claim {
     /// Goes on with the lane, and with the endpoint as it stood when that was noted.
     pub(crate) fn go_on(&mut self, lane: Lane, noted: Noted) {
         let Noted { is_due, webhook } = noted;
-        (self.lane, self.is_due, self.webhook) = (lane, is_due, webhook);
+        (self.lane, self.is_due, self.webhook) = (lane.of(&webhook), is_due, webhook);
     }
 }
 

@@ -142,7 +142,7 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
         "The change log of <bdi>shop</bdi> is not read.",
         "a.example&#x2f;&lt;b&gt;</bdi> was disabled.",
         "b.example</bdi> accepts no events.",
-        "It is disabled automatically if it accepts none by ",
+        "It is disabled at the earliest on ",
         "<bdi>shop.&lt;b&gt;</bdi> expires in 8 min.",
         "<bdi>shop.&lt;b&gt;</bdi> waits for approval.",
         "A policy version waits for a second person.",
@@ -272,7 +272,7 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
     for told in [
         "Failing",
         "No delivery has succeeded since",
-        "if none succeeds by",
+        "is disabled at the earliest on",
         "4 Jan 1970",
         "1,200 events behind",
         "timed out",

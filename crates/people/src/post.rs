@@ -27,8 +27,9 @@ const LEASE: Duration = Duration::from_secs(30);
 const AT_ONCE: usize = 1;
 /// How long the first repetition waits at most.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// How long any repetition waits at most.
+/// How long any repetition waits at most: of a mail that is wanted now, and of one that is good for days.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const LONGEST_WAIT_FOR_DAYS: Duration = Duration::from_mins(15);
 
 /// Sends the mails that wait.
 pub struct Post {
@@ -215,7 +216,7 @@ impl Post {
                 self.leaving.put_off.fetch_add(1, Relaxed);
                 self.leaving.not_taken(&why);
                 self.leaving.suspect.store(true, Relaxed);
-                let wait = self.wait(job.attempt);
+                let wait = self.wait(job);
                 tracing::warn!(job = %job.id, attempt = job.attempt, %why, "a mail could not be sent and will be retried");
                 self.queue.put_off(job, wait).await.map(drop)
             }
@@ -286,9 +287,13 @@ impl Post {
 
     /// A time between a tenth and the whole of what doubles with each attempt, so that mails that
     /// failed together do not come again together.
-    fn wait(&self, attempt: u32) -> Duration {
-        let most =
-            FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(LONGEST_WAIT);
+    fn wait(&self, job: &MailJob) -> Duration {
+        let longest = match job.carries {
+            Carries::SignIn { .. } | Carries::Question { .. } => LONGEST_WAIT,
+            Carries::Invitation { .. } | Carries::WebhookDisabled { .. } => LONGEST_WAIT_FOR_DAYS,
+        };
+        let doubled = FIRST_WAIT.saturating_mul(1 << job.attempt.saturating_sub(1).min(10));
+        let most = doubled.min(longest);
         let mut bytes = [0; 4];
         self.entropy.fill(&mut bytes);
         let part = u32::from_be_bytes(bytes) % 1000;

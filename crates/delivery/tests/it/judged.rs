@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use delivery::{DeliveryStore, Limits, RETRIES};
+use delivery::{DeliveryStore, Limits, RETRIES, WebhookEdit};
 use ledger::record::Webhook;
 use model::{DeliveryStatus, EventType, WebhookStatus};
 
@@ -287,6 +287,44 @@ async fn a_disabling_that_cannot_be_recorded_is_tried_once_for_each_lease() {
     assert!(world.courier.waiting(true, 9).await.unwrap().is_empty(), "it rests");
     world.pass(Duration::from_secs(25));
     assert_eq!(world.look().await.disabled, 1);
+}
+
+/// An address that was corrected is tried before anybody judges it.
+#[tokio::test]
+async fn what_failed_at_another_address_counts_for_nothing() {
+    let limits = Limits { disable_after: Duration::from_hours(1), ..Limits::default() };
+    for is_served in [true, false] {
+        let world = World::limited(limits).await;
+        let (webhook, _) = world.endpoint(&["org.updated"]).await;
+        world.answer([Ok(500); 8]);
+        world.happen(2).await;
+        for wait in [30, 90, 3_480] {
+            world.look().await;
+            world.pass(Duration::from_secs(wait));
+        }
+        let url = Some("https://other.example.com".to_owned());
+        let edit = WebhookEdit { url, ..WebhookEdit::default() };
+        let corrected = async {
+            world.webhooks.update(&Operator, webhook.id, edit.clone()).await.unwrap();
+        };
+        if is_served {
+            // The attempts that are under way are the last that it takes.
+            let worked = world.serve_while(webhook.id, corrected).await;
+            assert_eq!((worked.failed, worked.disabled), (2, 0));
+        } else {
+            corrected.await;
+        }
+        assert_eq!(status(&world, &webhook).await, WebhookStatus::Enabled);
+        world.take();
+        world.happen(1).await;
+        world.answer([Ok(500)]);
+        assert_eq!(world.look().await.disabled, 0);
+        assert!(world.take().iter().all(|it| it.url == "https://other.example.com"));
+        assert_eq!(status(&world, &webhook).await, WebhookStatus::Failing, "since a moment ago");
+        world.pass(Duration::from_secs(30));
+        world.look().await;
+        assert!(world.courier.waiting(true, 9).await.unwrap().is_empty(), "nothing is to be done");
+    }
 }
 
 /// Whoever posts for it meanwhile knows it as it was: its place and its failures are those of before.

@@ -14,6 +14,9 @@ pub struct Webhook {
     pub org: OrgId,
     /// Where events are posted to.
     pub url: String,
+    /// When that was changed last: what failed before failed at another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url_since: Option<Timestamp>,
     /// What people say it is for; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -166,6 +169,7 @@ mod tests {
                 id: WebhookId::from_uuid(model::Uuid::nil()),
                 org: OrgId::from_uuid(model::Uuid::nil()),
                 url: url.to_owned(),
+                url_since: None,
                 description: String::new(),
                 types: Vec::new(),
                 agent: None,

@@ -142,6 +142,7 @@ impl PostgresStore {
             .with(*member.as_uuid());
         let found = self.database.ask_one(attempt, asked).await?;
         let mail = found.first().map(|row| mail(claimed, row)).transpose();
+        // What cannot be read stays claimed, and holds up what is behind it once for each lease.
         let mail = mail.map_err(|fault| fault.down(attempt))?.flatten();
         if mail.is_none() {
             let delete = "delete from webhook_mail where id = $1 and token = $2 returning id";

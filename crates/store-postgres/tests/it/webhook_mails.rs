@@ -86,6 +86,7 @@ impl World {
             id: scribe.mint().id(WebhookId::from_uuid),
             org: scribe.org,
             url: "https://hooks.example.com:8443/in/C4NARY?key=C4NARY".to_owned(),
+            url_since: None,
             description: "C4NARY".to_owned(),
             types: Vec::new(),
             agent: None,

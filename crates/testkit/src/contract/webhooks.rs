@@ -32,6 +32,7 @@ fn webhook(scribe: &Scribe) -> Webhook {
         id: scribe.mint().id(WebhookId::from_uuid),
         org: scribe.org,
         url: "https://hooks.example.com".to_owned(),
+        url_since: None,
         description: "Ämter".to_owned(),
         types: vec!["action.*".to_owned()],
         agent: None,
