@@ -1,11 +1,11 @@
 //! Deliveries as their org reads them, and what it asks to be posted once more.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use act::{ActError, MayChange, MayView};
 use event::Event;
 use ledger::{Needs, StoreDown, record::WebhookSend};
-use model::{DeliveryId, EventType, OrgId, Timestamp, WebhookId};
+use model::{DeliveryId, DeliveryStatus, EventType, OrgId, Timestamp, WebhookId};
 use serde_json::json;
 
 use crate::{
@@ -36,15 +36,82 @@ pub struct Recovered {
     pub rest_since: Option<Timestamp>,
 }
 
+/// A delivery as its org sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownDelivery {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// Its event, as long as that is stored.
+    pub event: Option<Event>,
+    /// How many attempts are left if all of them fail.
+    pub attempts_left: usize,
+}
+
+impl ShownDelivery {
+    /// The body of each attempt, as long as the event is stored.
+    pub fn body(&self) -> Option<String> {
+        self.event.as_ref().map(body)
+    }
+}
+
+/// The body of the requests that post this event.
+pub(crate) fn body(event: &Event) -> String {
+    event.envelope().to_string()
+}
+
+/// The deliveries of one status that began in one part of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryTally {
+    /// When the part begins.
+    pub at: Timestamp,
+    /// The status.
+    pub status: DeliveryStatus,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// How many deliveries of an endpoint have each status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryCounts {
+    /// Those that began within the asked time, by the parts of that time.
+    pub tallies: Vec<DeliveryTally>,
+    /// All that are kept and were not accepted.
+    pub not_delivered: BTreeMap<DeliveryStatus, u64>,
+}
+
 impl Webhooks {
     /// A delivery of the org.
     pub async fn delivery(
         &self,
         caller: &impl MayView,
         id: DeliveryId,
-    ) -> Result<Delivery, WebhookError> {
+    ) -> Result<ShownDelivery, WebhookError> {
         let found = self.parts.store.delivery(caller.org(), id).await?;
-        Ok(found.ok_or(ActError::NotFound("webhook delivery"))?)
+        let found = found.ok_or(ActError::NotFound("webhook delivery"))?;
+        let event = event_at(&*self.parts.events, caller.org(), found.seq).await?;
+        Ok(self.shown_delivery(found, event))
+    }
+
+    fn shown_delivery(&self, delivery: Delivery, event: Option<Event>) -> ShownDelivery {
+        let most = self.parts.limits.max_attempts.saturating_add(1);
+        let left = most.saturating_sub(delivery.tries.len());
+        ShownDelivery { attempts_left: if delivery.is_open() { left } else { 0 }, delivery, event }
+    }
+
+    /// Counts the deliveries of an endpoint by status: those that began from `from` on and before
+    /// `to`, in parts of `step` that are laid from the epoch on, and all that were not accepted.
+    pub async fn delivery_counts(
+        &self,
+        caller: &impl MayView,
+        id: WebhookId,
+        ((from, to), step): ((Timestamp, Timestamp), Duration),
+    ) -> Result<DeliveryCounts, WebhookError> {
+        self.show(caller, id).await?;
+        let (store, key) = (&self.parts.store, (caller.org(), id));
+        Ok(DeliveryCounts {
+            tallies: store.tallies(key, (from, to), step).await?,
+            not_delivered: store.not_delivered(key).await?,
+        })
     }
 
     /// Returns up to `limit` deliveries of an endpoint that are asked for, newest first, and whether
@@ -54,13 +121,19 @@ impl Webhooks {
         caller: &impl MayView,
         id: WebhookId,
         (asked, limit): (DeliveryList, usize),
-    ) -> Result<(Vec<Delivery>, bool), WebhookError> {
+    ) -> Result<(Vec<ShownDelivery>, bool), WebhookError> {
         self.show(caller, id).await?;
         let key = (caller.org(), id);
         let mut found = self.parts.store.deliveries(key, asked, limit.saturating_add(1)).await?;
         let has_more = found.len() > limit;
         found.truncate(limit);
-        Ok((found, has_more))
+        let places: Vec<u64> = found.iter().map(|delivery| delivery.seq).collect();
+        let events = self.parts.events.events_at(caller.org(), &places).await?;
+        let shown = found.into_iter().map(|delivery| {
+            let event = events.iter().find(|event| event.seq == delivery.seq).cloned();
+            self.shown_delivery(delivery, event)
+        });
+        Ok((shown.collect(), has_more))
     }
 
     /// Posts `webhook.ping` to an endpoint, whatever it asked for.
@@ -68,7 +141,7 @@ impl Webhooks {
         &self,
         caller: &impl MayChange,
         id: WebhookId,
-    ) -> Result<Delivery, WebhookError> {
+    ) -> Result<ShownDelivery, WebhookError> {
         let org = caller.org();
         let since = self.parts.store.time().await?.before(PINGS_WITHIN);
         let kind = EventType::WebhookPing;
@@ -94,21 +167,21 @@ impl Webhooks {
         &self,
         caller: &impl MayChange,
         id: DeliveryId,
-    ) -> Result<Delivery, WebhookError> {
-        let before = self.delivery(caller, id).await?;
+    ) -> Result<ShownDelivery, WebhookError> {
+        let ShownDelivery { delivery: before, event, .. } = self.delivery(caller, id).await?;
         if before.is_open() {
             let why = "the delivery is still on its way; `next_attempt_at` says when it is tried";
             return Err(ActError::Conflict(why).into());
         }
         let key = (caller.org(), before.webhook);
-        let event = event_at(&*self.parts.events, caller.org(), before.seq).await?;
         let gone = ActError::Conflict("the event is no longer stored");
         let event = event.ok_or(gone)?;
         let mint = self.parts.mint().await?;
         let id = mint.id(DeliveryId::from_uuid);
         let again = Delivery::pending((id, before.webhook), &event, mint.now());
         let added = self.parts.store.add(key, std::slice::from_ref(&again), Adding::All).await?;
-        added.map(|_| again).ok_or_else(|| is_disabled().into())
+        added.ok_or_else(is_disabled)?;
+        Ok(self.shown_delivery(again, Some(event)))
     }
 
     /// Posts every event again that happened since then, was wanted, and did not arrive; or the first of
@@ -187,8 +260,7 @@ pub(crate) async fn event_at(
     org: OrgId,
     seq: u64,
 ) -> Result<Option<Event>, StoreDown> {
-    let found = events.events_after(org, seq.saturating_sub(1), 1).await?;
-    Ok(found.into_iter().find(|event| event.seq == seq))
+    Ok(events.events_at(org, &[seq]).await?.pop())
 }
 
 fn is_disabled() -> ActError {

@@ -24,7 +24,9 @@ use ledger::{EventStore, Ledger, StoreDown};
 use model::{Clock, Entropy, Mint};
 
 pub use courier::{Claimed, Courier, Worked};
-pub use deliveries::{MOST_RECOVERED, RECOVERED_WITHIN, Recovered};
+pub use deliveries::{
+    DeliveryCounts, DeliveryTally, MOST_RECOVERED, RECOVERED_WITHIN, Recovered, ShownDelivery,
+};
 pub use endpoint::{MOST_OVERLAP, NewWebhook, Shown, WebhookEdit};
 pub use error::WebhookError;
 pub use lookout::Lookout;

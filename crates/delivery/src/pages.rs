@@ -11,6 +11,8 @@ use futures_util::lock::Mutex as Turns;
 use ledger::{EventStore, StoreDown};
 use model::{Clock, OrgId};
 
+use crate::deliveries::body;
+
 /// How many events a page has, and how many pages are kept.
 const PAGE: usize = 128;
 const KEPT: usize = 32;
@@ -30,7 +32,7 @@ pub(crate) struct Posted {
 
 impl From<Event> for Posted {
     fn from(event: Event) -> Self {
-        Self { id: event.id.to_string(), body: event.envelope().to_string(), event }
+        Self { id: event.id.to_string(), body: body(&event), event }
     }
 }
 

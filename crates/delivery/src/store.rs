@@ -10,7 +10,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Limits;
+use crate::{DeliveryTally, Limits};
 
 /// What names an endpoint among all orgs.
 pub type Key = (OrgId, WebhookId);
@@ -234,6 +234,19 @@ pub trait DeliveryStore: Send + Sync {
         asked: DeliveryList,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreDown>;
+
+    /// Counts the endpoint's deliveries that began from the first moment on and before the second, by
+    /// status and in parts of `step` that are laid from the epoch on; in no particular order.
+    async fn tallies(
+        &self,
+        key: Key,
+        (from, to): (Timestamp, Timestamp),
+        step: Duration,
+    ) -> Result<Vec<DeliveryTally>, StoreDown>;
+
+    /// How many deliveries of the endpoint have each status other than `delivered`, those that no
+    /// delivery has left out.
+    async fn not_delivered(&self, key: Key) -> Result<BTreeMap<DeliveryStatus, u64>, StoreDown>;
 
     /// How many deliveries of events of this type the endpoint has since this moment.
     async fn count_since(

@@ -153,6 +153,9 @@ pub trait EventStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Event>, StoreDown>;
 
+    /// Returns the events at these places that are still stored, in order.
+    async fn events_at(&self, org: OrgId, places: &[u64]) -> Result<Vec<Event>, StoreDown>;
+
     /// The place of the org's last event, zero when there is none.
     async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown>;
 }

@@ -82,6 +82,12 @@ impl EventStore for MemoryStore {
         Ok(events.iter().skip(start).take(limit).cloned().collect())
     }
 
+    async fn events_at(&self, org: OrgId, places: &[u64]) -> Result<Vec<Event>, StoreDown> {
+        let kept = self.reach("read events")?;
+        let events = kept.orgs.get(&org).map(|rows| rows.events.as_slice()).unwrap_or_default();
+        Ok(events.iter().filter(|event| places.contains(&event.seq)).cloned().collect())
+    }
+
     async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown> {
         let kept = self.reach("read the place of the last event")?;
         let last = kept.orgs.get(&org).and_then(|rows| rows.events.last());

@@ -8,7 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use delivery::{
-    Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted,
+    Adding, Claim, Delivery, DeliveryList, DeliveryStore, DeliveryTally, Hold, Key, Lane,
+    LaneState, Noted,
 };
 use ledger::{
     StoreDown, Turn,
@@ -145,6 +146,42 @@ impl DeliveryStore for MemoryStore {
         found.sort_by_key(|delivery| Reverse(delivery.id));
         found.truncate(limit);
         Ok(found)
+    }
+
+    async fn tallies(
+        &self,
+        (org, webhook): Key,
+        (from, to): (Timestamp, Timestamp),
+        step: Duration,
+    ) -> Result<Vec<DeliveryTally>, StoreDown> {
+        let kept = self.reach("count webhook deliveries")?;
+        let step = i64::try_from(step.as_millis()).unwrap_or(i64::MAX).max(1);
+        let mut counts = BTreeMap::new();
+        for delivery in kept.orgs.get(&org).into_iter().flat_map(|rows| rows.of(webhook)) {
+            if (from..to).contains(&delivery.created_at) {
+                let part = delivery.created_at.unix_millis().div_euclid(step) * step;
+                *counts.entry((part, delivery.status)).or_default() += 1;
+            }
+        }
+        let tally = |((at, status), count)| {
+            let at = Timestamp::from_unix_millis(at);
+            DeliveryTally { at, status, count }
+        };
+        Ok(counts.into_iter().map(tally).collect())
+    }
+
+    async fn not_delivered(
+        &self,
+        (org, webhook): Key,
+    ) -> Result<BTreeMap<DeliveryStatus, u64>, StoreDown> {
+        let kept = self.reach("count webhook deliveries")?;
+        let mut counts = BTreeMap::new();
+        for delivery in kept.orgs.get(&org).into_iter().flat_map(|rows| rows.of(webhook)) {
+            if delivery.status != DeliveryStatus::Delivered {
+                *counts.entry(delivery.status).or_default() += 1;
+            }
+        }
+        Ok(counts)
     }
 
     async fn count_since(

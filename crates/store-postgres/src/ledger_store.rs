@@ -101,6 +101,15 @@ impl EventStore for PostgresStore {
         events.map_err(|fault| fault.down(attempt))
     }
 
+    async fn events_at(&self, org: OrgId, places: &[u64]) -> Result<Vec<Event>, StoreDown> {
+        let sql = "
+            select seq, id, kind, created_at, livemode, agent_id, action_id, data
+            from only event where org_id = $1 and seq = any($2) order by seq";
+        let places: Vec<i64> = places.iter().copied().map(bigint).collect();
+        let call = Call::new(sql).with(*org.as_uuid()).with(places);
+        self.all("read events", call, |row| event(org, row)).await
+    }
+
     async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown> {
         let attempt = "read the place of the last event";
         let sql = "select event_seq from org_head where org_id = $1";

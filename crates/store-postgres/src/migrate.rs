@@ -75,6 +75,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 47, name: "pepper", sql: include_str!("../../../migrations/0047_pepper.sql") },
     Migration { version: 48, name: "webhook_rules", sql: include_str!("../../../migrations/0048_webhook_rules.sql") },
     Migration { version: 49, name: "webhook_mails", sql: include_str!("../../../migrations/0049_webhook_mails.sql") },
+    Migration { version: 50, name: "webhook_status", sql: include_str!("../../../migrations/0050_webhook_status.sql") },
 ];
 
 /// What the service's role may do with one table.

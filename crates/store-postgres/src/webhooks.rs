@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use delivery::{
-    Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted,
+    Adding, Claim, Delivery, DeliveryList, DeliveryStore, DeliveryTally, Hold, Key, Lane,
+    LaneState, Noted,
 };
 use ledger::{
     StoreDown,
@@ -19,6 +20,7 @@ use crate::{
     PostgresStore,
     database::{Call, Unanswered},
     fault::Fault,
+    list::first_id,
     rows::{Cells, bigint, system_time, to_json},
 };
 
@@ -26,8 +28,9 @@ mod sql;
 
 pub(crate) use sql::LIVE;
 use sql::{
-    ADD, ANY, CLAIM, CLOSED, CLOSED_LANE, COUNT_SINCE, DELIVERIES, DELIVERY, DROP, DROPPED, DUE,
-    FARED, FORGET, HELD, LANES, NEXT, OPEN, ORGS, PUT, WAITING, WEBHOOK,
+    ADD, ANY, CLAIM, CLOSED, CLOSED_LANE, COUNT_NOT_DELIVERED, COUNT_SINCE, DELIVERIES, DELIVERY,
+    DROP, DROPPED, DUE, FARED, FORGET, HELD, LANES, NEXT, NOT_DELIVERED, OPEN, ORGS, PUT, TALLIES,
+    WAITING, WEBHOOK,
 };
 
 #[async_trait]
@@ -66,11 +69,40 @@ impl DeliveryStore for PostgresStore {
         asked: DeliveryList,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreDown> {
-        let call = keyed(DELIVERIES, key)
+        let sql = match asked.status {
+            None | Some(DeliveryStatus::Delivered) => DELIVERIES,
+            Some(_) => NOT_DELIVERED,
+        };
+        let call = keyed(sql, key)
             .with(asked.status.map(DeliveryStatus::as_str))
             .with(asked.after.map(|id| *id.as_uuid()))
             .with(most(limit));
         self.all("list webhook deliveries", call, delivery).await
+    }
+
+    async fn tallies(
+        &self,
+        key: Key,
+        (from, to): (Timestamp, Timestamp),
+        step: Duration,
+    ) -> Result<Vec<DeliveryTally>, StoreDown> {
+        let call = keyed(TALLIES, key).with(first_id(from)).with(first_id(to));
+        let call = call.with(step.as_secs_f64());
+        let tally = |row: &Row| {
+            let cells = Cells::of("webhook_delivery", row);
+            let (at, status) = (cells.moment("part")?, cells.word("status")?);
+            Ok(DeliveryTally { at, status, count: cells.count("count")? })
+        };
+        self.all("count webhook deliveries", call, tally).await
+    }
+
+    async fn not_delivered(&self, key: Key) -> Result<BTreeMap<DeliveryStatus, u64>, StoreDown> {
+        let call = keyed(COUNT_NOT_DELIVERED, key);
+        let counts = self.all("count webhook deliveries", call, |row| {
+            let cells = Cells::of("webhook_delivery", row);
+            Ok((cells.word("status")?, cells.count("count")?))
+        });
+        Ok(counts.await?.into_iter().collect())
     }
 
     async fn count_since(

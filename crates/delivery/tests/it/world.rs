@@ -157,6 +157,17 @@ pub(crate) struct Events {
     pub(crate) fails_from: AtomicUsize,
 }
 
+impl Events {
+    fn count_down(&self) {
+        let left = self.fails_from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            if left == usize::MAX { Some(left) } else { left.checked_sub(1) }
+        });
+        if left.is_err() {
+            self.store.fail_next("read events", 1);
+        }
+    }
+}
+
 /// Tasks beside the test's own.
 struct Beside;
 
@@ -174,17 +185,17 @@ impl EventStore for Events {
         seq: u64,
         limit: usize,
     ) -> Result<Vec<Event>, StoreDown> {
-        let left = self.fails_from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            if left == usize::MAX { Some(left) } else { left.checked_sub(1) }
-        });
-        if left.is_err() {
-            self.store.fail_next("read events", 1);
-        }
+        self.count_down();
         if limit > 1 {
             self.pages.fetch_add(1, Ordering::Relaxed);
             self.clock.pass(*self.page_takes.lock().unwrap());
         }
         self.store.events_after(org, seq, limit).await
+    }
+
+    async fn events_at(&self, org: OrgId, places: &[u64]) -> Result<Vec<Event>, StoreDown> {
+        self.count_down();
+        self.store.events_at(org, places).await
     }
 
     async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use act::{MayView, Reason};
 use delivery::{LaneState, Shown};
+use gate::Span;
 use http::StatusCode;
 use ledger::record::Webhook;
 use model::{DeliveryId, WebhookId, causes};
@@ -17,8 +18,8 @@ use crate::{
         keys::roll_overlap,
         policies::WithDeed,
         webhooks::{
-            DeliveryView, EndpointView, RecoveredView, endpoint_edit, endpoint_new, reason_if_any,
-            since, status_asked,
+            DeliveryCountsRequest, DeliveryCountsView, DeliveryView, EndpointView, RecoveredView,
+            endpoint_edit, endpoint_new, reason_if_any, since, status_asked,
         },
     },
 };
@@ -122,8 +123,20 @@ pub(crate) async fn deliveries(app: Arc<App>, caller: Viewer, call: Call) -> Ans
     let status = status_asked(&call.query)?;
     let asked = delivery::DeliveryList { status, after: page.after.as_ref().map(|it| it.id) };
     let (found, has_more) = app.webhooks.deliveries(&caller, id, (asked, page.limit)).await?;
-    let position = |row: &delivery::Delivery| DeliveryPosition { webhook: id, id: row.id };
+    let position = |row: &delivery::ShownDelivery| {
+        let delivery::ShownDelivery { delivery, .. } = row;
+        DeliveryPosition { webhook: id, id: delivery.id }
+    };
     Ok(Reply::ok(&page.of_part((&*found, has_more), position, DeliveryView::of)))
+}
+
+/// `GET /v1/webhook_endpoints/{id}/counts`
+pub(crate) async fn counts(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let id: WebhookId = call.param("id")?;
+    let asked = DeliveryCountsRequest::read(&call.query, app.clock.now())?;
+    let Span { from, to, step } = asked.span;
+    let counts = app.webhooks.delivery_counts(&caller, id, ((from, to), step)).await?;
+    Ok(Reply::ok(&DeliveryCountsView::new(id, &asked, &counts)))
 }
 
 /// `POST /v1/webhook_endpoints/{id}/recover`

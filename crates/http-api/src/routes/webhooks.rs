@@ -10,6 +10,7 @@ use crate::{
     access::{ADMINS, FRESH_ADMINS, VIEWERS},
     app::App,
     handlers::webhooks as it,
+    wire::webhooks::COUNTS,
 };
 
 const BODY: usize = 16 * 1024;
@@ -28,6 +29,7 @@ pub(super) fn routes() -> Table<App> {
         at("POST",   "/v1/webhook_endpoints/{id}/secret/roll", "rollWebhookSecret")        .with(FRESH_ADMINS, json(BODY),          Short, it::roll),
         at("POST",   "/v1/webhook_endpoints/{id}/ping",        "pingWebhookEndpoint")      .with(ADMINS,       NOTHING,             Short, it::ping),
         at("GET",    "/v1/webhook_endpoints/{id}/deliveries",  "listWebhookDeliveries")    .with(VIEWERS,      query(it::LIST),     Short, it::deliveries),
+        at("GET",    "/v1/webhook_endpoints/{id}/counts",      "countWebhookDeliveries")   .with(VIEWERS,      query(COUNTS),       Short, it::counts),
         at("POST",   "/v1/webhook_endpoints/{id}/recover",     "recoverWebhookDeliveries") .with(ADMINS,       json(BODY),          Waits, it::recover),
         at("GET",    "/v1/webhook_deliveries/{id}",            "getWebhookDelivery")       .with(VIEWERS,      NOTHING,             Short, it::delivery),
         at("POST",   "/v1/webhook_deliveries/{id}/redeliver",  "redeliverWebhookDelivery") .with(ADMINS,       NOTHING,             Short, it::redeliver),

@@ -189,6 +189,65 @@ async fn what_happened_while_an_endpoint_was_disabled_is_recovered() {
 }
 
 #[tokio::test]
+async fn deliveries_show_what_they_post_and_are_counted_by_the_hour() {
+    let house = House::new().await;
+    let new = json!({ "url": "https://down.example.com/hooks", "types": ["webhook.ping"] });
+    let down = ask(&house, "POST", "/v1/webhook_endpoints", Some(new)).await.id();
+    let path = format!("/v1/webhook_endpoints/{down}");
+    let ping = ask(&house, "POST", &format!("{path}/ping"), None).await.body;
+    assert_eq!((&ping["subject"], &ping["attempts_left"]), (&json!(down), &json!(9)));
+    house.post_events().await;
+    let list = house.get(&format!("{path}/deliveries?status=retrying"), &house.org_key).await.body;
+    let [one] = list["data"].as_array().unwrap().as_slice() else { panic!("{list}") };
+    assert_eq!((&one["attempt"], &one["attempts_left"]), (&json!(1), &json!(8)));
+    let body: Value = serde_json::from_str(one["body"].as_str().unwrap()).unwrap();
+    assert_eq!((&body["id"], &body["type"]), (&one["event"], &json!("webhook.ping")));
+    assert_eq!(body["data"]["object"]["id"], one["subject"]);
+    let path_of_it = format!("/v1/webhook_deliveries/{}", ping["id"].as_str().unwrap());
+    assert_eq!(&house.get(&path_of_it, &house.org_key).await.body, one);
+
+    let counts =
+        async |query: &str| house.get(&format!("{path}/counts{query}"), &house.org_key).await;
+    let empty = json!({ "pending": 0, "retrying": 0, "dead": 0, "dropped": 0 });
+    let retrying = json!({ "pending": 0, "retrying": 1, "dead": 0, "dropped": 0 });
+    // The clock stands at the full hour, which the period ends before.
+    let before = counts("").await.body;
+    assert_eq!((&before["bucket"], &before["not_delivered"]), (&json!("1h"), &retrying));
+    let rows = before["data"].as_array().unwrap();
+    assert!(rows.len() == 24 && rows.iter().all(|row| row["retrying"] == 0), "{before}");
+    house.clock.pass(Duration::from_mins(1));
+    let day = counts("?created_at[gte]=2026-10-01T11:30:00Z&bucket=15m").await.body;
+    let at = "2026-10-01T12:00:00.000Z";
+    let expected =
+        json!({ "at": at, "delivered": 0, "pending": 0, "retrying": 1, "dead": 0, "dropped": 0 });
+    assert_eq!(day["data"].as_array().unwrap().last(), Some(&expected), "{day}");
+    assert_eq!(
+        (&day["object"], &day["to"]),
+        (&json!("webhook_delivery_counts"), &json!("2026-10-01T12:15:00.000Z"))
+    );
+    let past = counts("?created_at[lt]=2026-09-30T12:00:00Z&created_at[gte]=2026-09-29T12:00:00Z")
+        .await
+        .body;
+    assert_eq!(past["not_delivered"], retrying, "it does not depend on the period");
+    let other = made(&house).await.id();
+    let others =
+        house.get(&format!("/v1/webhook_endpoints/{other}/counts"), &house.org_key).await.body;
+    assert_eq!(others["not_delivered"], empty);
+    for (query, param) in [
+        ("?bucket=2h", "bucket"),
+        ("?bucket=15m&created_at[gte]=2026-09-01T00:00:00Z", "bucket"),
+        ("?created_at[gte]=2027-01-01T00:00:00Z", "created_at[gte]"),
+        ("?created_at[lt]=yesterday", "created_at[lt]"),
+        ("?window=24h", "window"),
+    ] {
+        let refused = counts(query).await;
+        assert_eq!((refused.code(), refused.param()), ((400, "validation_failed"), Some(param)));
+    }
+    let none = "/v1/webhook_endpoints/whe_01h455vb4pex5vsknk084sn02q/counts";
+    assert_eq!(house.get(none, &house.org_key).await.code(), (404, "not_found"));
+}
+
+#[tokio::test]
 async fn an_endpoint_that_fails_needs_attention_until_it_is_enabled_again() {
     let house = House::new().await;
     let url = "https://down.example.com/hooks";

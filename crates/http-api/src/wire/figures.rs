@@ -108,25 +108,36 @@ pub(crate) struct CountsRequest {
 impl CountsRequest {
     pub(crate) fn read(query: &Query, now: Timestamp) -> Result<Self, ApiError> {
         let filter = action_filter(query)?;
-        let to = filter.to.unwrap_or(now);
-        let from = filter.from.unwrap_or_else(|| to.before(DAY));
-        if from >= to {
-            return Err(match filter.from {
-                Some(_) => {
-                    let message = "expected a time before `created_at[lt]`";
-                    ApiError::invalid("created_at[gte]", message)
-                }
-                None => ApiError::invalid("created_at[lt]", "expected a time in a later year"),
-            });
-        }
-        let time = to.since(from);
-        let bucket = query.parse::<Bucket>("bucket")?.unwrap_or_else(|| Bucket::fitting(time));
-        if bucket.length() * MOST < time {
-            let message = format!("expected at most {MOST} buckets of `{bucket}` in this time");
-            return Err(ApiError::invalid("bucket", message));
-        }
-        Ok(Self { filter, bucket, span: Span::around(from, to, bucket.length()) })
+        let (bucket, span) = cut((filter.from, filter.to), query, now)?;
+        Ok(Self { filter, bucket, span })
     }
+}
+
+/// Cuts the time between two moments, or the day before the second, into the buckets that a query
+/// asks for.
+pub(super) fn cut(
+    (asked_from, asked_to): (Option<Timestamp>, Option<Timestamp>),
+    query: &Query,
+    now: Timestamp,
+) -> Result<(Bucket, Span), ApiError> {
+    let to = asked_to.unwrap_or(now);
+    let from = asked_from.unwrap_or_else(|| to.before(DAY));
+    if from >= to {
+        return Err(match asked_from {
+            Some(_) => {
+                let message = "expected a time before `created_at[lt]`";
+                ApiError::invalid("created_at[gte]", message)
+            }
+            None => ApiError::invalid("created_at[lt]", "expected a time in a later year"),
+        });
+    }
+    let time = to.since(from);
+    let bucket = query.parse::<Bucket>("bucket")?.unwrap_or_else(|| Bucket::fitting(time));
+    if bucket.length() * MOST < time {
+        let message = format!("expected at most {MOST} buckets of `{bucket}` in this time");
+        return Err(ApiError::invalid("bucket", message));
+    }
+    Ok((bucket, Span::around(from, to, bucket.length())))
 }
 
 /// Actions in parts of time.

@@ -25,7 +25,6 @@ pub(crate) const LIST: &[Param] = &[
 
 /// What the list is asked for, its page aside.
 pub(crate) fn action_filter(query: &Query) -> Result<Filter, ApiError> {
-    let moment = |name| query.parse::<Moment>(name).map(|read| read.map(|Moment(time)| time));
     Ok(Filter {
         agent: query.parse::<AgentId>("agent")?,
         tool: tool(query)?,
@@ -34,11 +33,16 @@ pub(crate) fn action_filter(query: &Query) -> Result<Filter, ApiError> {
         verdicts: query.list("verdict")?,
         levels: query.list("level")?,
         on_behalf_of: within(query, "on_behalf_of", 1..=256)?,
-        from: moment("created_at[gte]")?,
-        to: moment("created_at[lt]")?,
+        from: moment(query, "created_at[gte]")?,
+        to: moment(query, "created_at[lt]")?,
         text: within(query, "q", 2..=64)?,
         shadow_differs: shadow_differs(query)?,
     })
+}
+
+/// Reads a moment that a query names.
+pub(super) fn moment(query: &Query, name: &'static str) -> Result<Option<Timestamp>, ApiError> {
+    Ok(query.parse::<Moment>(name)?.map(|Moment(time)| time))
 }
 
 pub(super) fn tool(query: &Query) -> Result<Option<policy::Glob>, ApiError> {

@@ -1,15 +1,27 @@
 //! Webhook endpoints and deliveries as requests describe and responses show them. A secret is in the
 //! answer that made it and in no other; what a receiver said beyond its status is in none.
 
+use std::collections::BTreeMap;
+
 use crypto::Secret;
-use delivery::{Delivery, NewWebhook, Recovered, Shown, Try, WebhookEdit};
+use delivery::{DeliveryCounts, NewWebhook, Recovered, Shown, ShownDelivery, Try, WebhookEdit};
+use gate::Span;
 use model::{
     AgentId, DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, Timestamp, WebhookId,
     WebhookStatus,
 };
 use serde::Serialize;
 use serde_json::Value;
-use web::{ApiError, Call, Fields, Query, Word};
+use web::{ApiError, Call, Fields, Param, Query, Word};
+
+use super::{
+    figures::{Bucket, cut},
+    filter::moment,
+};
+
+/// The parameters of the counts of an endpoint's deliveries.
+pub(crate) const COUNTS: &[Param] =
+    &[Param::One("created_at[gte]"), Param::One("created_at[lt]"), Param::One("bucket")];
 
 /// An endpoint.
 #[derive(Debug, Serialize)]
@@ -80,34 +92,134 @@ pub(crate) struct DeliveryView<'a> {
     event: EventId,
     #[serde(rename = "type")]
     kind: EventType,
+    subject: Option<&'a str>,
     status: DeliveryStatus,
     attempt: usize,
+    attempts_left: usize,
     http_status: Option<u16>,
     error_class: Option<DeliveryError>,
     duration_ms: Option<u64>,
     next_attempt_at: Option<Timestamp>,
     attempts: &'a [Try],
+    body: Option<String>,
     created_at: Timestamp,
 }
 
 impl<'a> DeliveryView<'a> {
-    /// The delivery as it stands.
-    pub(crate) fn of(delivery: &'a Delivery) -> Self {
+    /// The delivery with its last attempt.
+    pub(crate) fn of(shown: &'a ShownDelivery) -> Self {
+        let delivery = &shown.delivery;
         let last = delivery.tries.last();
+        let subject = shown.event.as_ref().and_then(|event| event.object.get("id"));
         Self {
             object: "webhook_delivery",
             id: delivery.id,
             webhook_endpoint: delivery.webhook,
             event: delivery.event,
             kind: delivery.kind,
+            subject: subject.and_then(Value::as_str),
             status: delivery.status,
             attempt: delivery.tries.len(),
+            attempts_left: shown.attempts_left,
             http_status: last.and_then(|tried| tried.http_status),
             error_class: last.and_then(|tried| tried.error_class),
             duration_ms: last.map(|tried| tried.duration_ms),
             next_attempt_at: delivery.next_at,
             attempts: &delivery.tries,
+            body: shown.body(),
             created_at: delivery.created_at,
+        }
+    }
+}
+
+/// What the counts of an endpoint's deliveries are asked for.
+pub(crate) struct DeliveryCountsRequest {
+    bucket: Bucket,
+    /// The parts of time that are counted.
+    pub(crate) span: Span,
+}
+
+impl DeliveryCountsRequest {
+    pub(crate) fn read(query: &Query, now: Timestamp) -> Result<Self, ApiError> {
+        let asked = (moment(query, "created_at[gte]")?, moment(query, "created_at[lt]")?);
+        let (bucket, span) = cut(asked, query, now)?;
+        Ok(Self { bucket, span })
+    }
+}
+
+/// The deliveries of an endpoint by time and status.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeliveryCountsView {
+    object: &'static str,
+    webhook_endpoint: WebhookId,
+    bucket: Bucket,
+    from: Timestamp,
+    to: Timestamp,
+    not_delivered: NotDeliveredView,
+    data: Vec<DeliveryBucketView>,
+}
+
+/// How many deliveries have each status that says that they were not accepted.
+#[derive(Debug, Default, Serialize)]
+struct NotDeliveredView {
+    pending: u64,
+    retrying: u64,
+    dead: u64,
+    dropped: u64,
+}
+
+/// The deliveries that began in one part of time.
+#[derive(Debug, Serialize)]
+struct DeliveryBucketView {
+    at: Timestamp,
+    delivered: u64,
+    #[serde(flatten)]
+    others: NotDeliveredView,
+}
+
+impl NotDeliveredView {
+    /// Adds deliveries of this status, and returns how many of them were accepted.
+    fn add(&mut self, status: DeliveryStatus, count: u64) -> u64 {
+        let of_status = match status {
+            DeliveryStatus::Pending => &mut self.pending,
+            DeliveryStatus::Retrying => &mut self.retrying,
+            DeliveryStatus::Dead => &mut self.dead,
+            DeliveryStatus::Dropped => &mut self.dropped,
+            DeliveryStatus::Delivered => return count,
+        };
+        *of_status += count;
+        0
+    }
+}
+
+impl DeliveryCountsView {
+    /// The counts that were asked for; parts of time without a delivery are included.
+    pub(crate) fn new(
+        webhook_endpoint: WebhookId,
+        asked: &DeliveryCountsRequest,
+        counts: &DeliveryCounts,
+    ) -> Self {
+        let DeliveryCountsRequest { bucket, span } = *asked;
+        let empty =
+            |at| DeliveryBucketView { at, delivered: 0, others: NotDeliveredView::default() };
+        let mut parts: BTreeMap<_, _> = span.parts().map(|at| (at, empty(at))).collect();
+        for tally in &counts.tallies {
+            if let Some(part) = parts.get_mut(&tally.at) {
+                part.delivered += part.others.add(tally.status, tally.count);
+            }
+        }
+        let mut not_delivered = NotDeliveredView::default();
+        for (status, count) in &counts.not_delivered {
+            not_delivered.add(*status, *count);
+        }
+        Self {
+            object: "webhook_delivery_counts",
+            webhook_endpoint,
+            bucket,
+            from: span.from,
+            to: span.to,
+            not_delivered,
+            data: parts.into_values().collect(),
         }
     }
 }

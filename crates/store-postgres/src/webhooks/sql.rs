@@ -24,6 +24,25 @@ pub(super) const DELIVERIES: &str = "
     where org_id = $1 and webhook_id = $2
         and ($3::text is null or status = $3) and ($4::uuid is null or id < $4)
     order by id desc limit $5";
+// Few deliveries among many have one of these statuses: an index of their own finds them.
+pub(super) const NOT_DELIVERED: &str = "
+    select id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at
+    from webhook_delivery
+    where org_id = $1 and webhook_id = $2
+        and status = $3 and status <> 'delivered' and ($4::uuid is null or id < $4)
+    order by id desc limit $5";
+
+// The ids tell when, and are in the index.
+pub(super) const TALLIES: &str = "
+    select date_bin(make_interval(secs => $5), created_at, timestamptz 'epoch') as part, status,
+        count(*) as count
+    from webhook_delivery
+    where org_id = $1 and webhook_id = $2 and id >= $3 and id < $4
+    group by 1, 2";
+pub(super) const COUNT_NOT_DELIVERED: &str = "
+    select status, count(*) as count from webhook_delivery
+    where org_id = $1 and webhook_id = $2 and status <> 'delivered'
+    group by status";
 
 pub(super) const DUE: &str = "
     select id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at

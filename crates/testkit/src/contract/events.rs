@@ -28,6 +28,11 @@ pub(super) async fn check(store: &dyn Store) {
             assert_eq!(found, expected, "after {after}, at most {limit}");
         }
     }
+    for places in [&[][..], &[3], &[13, 1, 14, 7]] {
+        let expected: Vec<_> =
+            written.iter().filter(|event| places.contains(&event.seq)).cloned().collect();
+        assert_eq!(store.events_at(scribe.org, places).await.unwrap(), expected, "{places:?}");
+    }
     let nobody = OrgId::from_uuid(uuid::Uuid::nil());
     assert!(store.events_after(nobody, 0, 10).await.unwrap().is_empty());
     assert_eq!(store.last_event(nobody).await.unwrap(), 0);

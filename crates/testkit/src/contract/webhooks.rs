@@ -7,10 +7,12 @@ use ledger::{
     Needs,
     record::{OrgWebhooks, Webhook, WebhookDisabled, WebhookSend},
 };
-use model::{DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, Timestamp, WebhookId};
+use model::{
+    DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, Mint, Timestamp, WebhookId,
+};
 
 use super::Store;
-use crate::{Draft, Scribe};
+use crate::{Draft, Scribe, SeededEntropy};
 
 const LEASE: Duration = Duration::from_mins(1);
 const NEVER: Duration = Duration::from_hours(72);
@@ -20,6 +22,7 @@ pub(super) async fn check(store: &dyn Store) {
     a_lane_begins_behind_what_happened_and_is_closed_with_its_endpoint(store).await;
     one_claim_counts_and_writes_all_or_nothing(store).await;
     deliveries_are_found_by_their_endpoint_and_when_they_are_due(store).await;
+    deliveries_are_counted_by_time_and_status(store).await;
     what_waits_in_a_closed_lane_is_dropped(store).await;
     a_claim_from_before_a_lane_was_opened_has_ended(store).await;
     what_is_missed_is_added_once_however_many_ask(store).await;
@@ -242,6 +245,66 @@ async fn no_org_waits_behind_the_second_endpoint_of_another(store: &dyn Store) {
     let at = ours.iter().position(|key| *key == alone).unwrap();
     assert!(at < 2, "behind the first of the other org at most");
     assert_eq!(ours[3], (many.org, third.id), "that was served last");
+}
+
+async fn deliveries_are_counted_by_time_and_status(store: &dyn Store) {
+    use DeliveryStatus::{Dead, Delivered, Dropped, Pending, Retrying};
+    const STEP: Duration = Duration::from_hours(1);
+    let mut scribe = Scribe::created(1_212, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    let (_, other) = made(&mut scribe, store).await;
+    let dice = SeededEntropy::new(1_212);
+    let millis = scribe.now.unix_millis();
+    let start = Timestamp::from_unix_millis(millis - millis % 3_600_000);
+    let began = |key: Key, after: Duration, status| {
+        let created_at = start + after;
+        let id = Mint::new(created_at, &dice).id(DeliveryId::from_uuid);
+        Delivery { id, created_at, ..delivery(&scribe, key, (1, status)) }
+    };
+    let last = Duration::from_millis(3_599_999);
+    let all = [
+        began(key, Duration::ZERO, Delivered),
+        began(key, last, Delivered),
+        began(key, last, Dead),
+        began(key, STEP, Retrying),
+        began(key, STEP, Dropped),
+        began(key, STEP * 3, Pending),
+        began(key, STEP * 4, Retrying),
+    ];
+    let claimed = claim(store, key).await;
+    store.note((key, claimed.token), (&Lane::default(), &all), Hold::LetGo).await.unwrap().unwrap();
+    let foreign = claim(store, other).await;
+    let rows = [began(other, STEP, Dead)];
+    store
+        .note((other, foreign.token), (&Lane::default(), &rows), Hold::LetGo)
+        .await
+        .unwrap()
+        .unwrap();
+
+    let mut tallies = store.tallies(key, (start, start + STEP * 4), STEP).await.unwrap();
+    tallies.sort_by_key(|tally| (tally.at, tally.status));
+    let mut expected = vec![
+        (start, Delivered, 2),
+        (start, Dead, 1),
+        (start + STEP, Retrying, 1),
+        (start + STEP, Dropped, 1),
+        (start + STEP * 3, Pending, 1),
+    ];
+    expected.sort_unstable();
+    let found: Vec<_> = tallies.iter().map(|it| (it.at, it.status, it.count)).collect();
+    assert_eq!(found, expected);
+    let counts = store.not_delivered(key).await.unwrap();
+    assert_eq!(counts, [(Pending, 1), (Retrying, 2), (Dead, 1), (Dropped, 1)].into());
+    for &status in DeliveryStatus::ALL {
+        let asked = DeliveryList { status: Some(status), after: None };
+        let found = store.deliveries(key, asked, 10).await.unwrap();
+        assert!(found.is_sorted_by(|one, next| one.id > next.id), "{status}");
+        assert_eq!(found.len(), all.iter().filter(|it| it.status == status).count(), "{status}");
+        assert!(found.iter().all(|it| it.webhook == webhook.id), "{status}");
+        let after = found.first().map(|it| it.id);
+        let rest = store.deliveries(key, DeliveryList { after, ..asked }, 10).await.unwrap();
+        assert_eq!(rest.as_slice(), found.get(1..).unwrap_or_default(), "{status}");
+    }
 }
 
 async fn what_waits_in_a_closed_lane_is_dropped(store: &dyn Store) {
