@@ -3,32 +3,36 @@
 
 use minijinja::{Environment, Error, ErrorKind, Value, context, value::ValueKind};
 
-/// What a bar is made of, from the ground up: the look of the part, and which counts are in it.
-/// Every action is in exactly one.
-const PARTS: [(&str, &[&str]); 4] = [
-    ("ran", &["executed"]),
-    ("waits", &["waiting"]),
-    ("ended", &["denied", "cancelled"]),
-    ("failed", &["failed"]),
+/// A part of a bar: its look, and which counts are in it.
+type Part = (&'static str, &'static [&'static str]);
+
+/// What the bars of a chart consist of, from the ground up. Each thing that is counted is in exactly
+/// one part.
+#[rustfmt::skip]
+const CHARTS: [(&str, [Part; 4]); 2] = [
+    ("actions",    [("ran", &["executed"]),  ("waits", &["waiting"]),             ("ended", &["denied", "cancelled"]), ("failed", &["failed"])]),
+    ("deliveries", [("ran", &["delivered"]), ("waits", &["pending", "retrying"]), ("ended", &["dropped"]),             ("failed", &["dead"])]),
 ];
 /// How wide a bar and the gap before the next are together; a picture is a hundred high.
 const PITCH: usize = 10;
 const BAR: usize = 7;
-/// A moment stands under every so many bars.
-const LABELLED: [(usize, usize); 2] = [(24, 3), (28, 4)];
+/// At most so many bars have their moment below them.
+const LABELLED: usize = 8;
 
 pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_function("bars", bars);
 }
 
-/// The bars of a series of counts.
-fn bars(series: &Value) -> Result<Value, Error> {
-    let rows = rows(series)?;
+/// The bars of the chart of this name over a series of counts.
+fn bars(chart: &str, series: &Value) -> Result<Value, Error> {
+    let found = CHARTS.iter().find(|(name, _)| *name == chart);
+    let (_, parts) = found.ok_or_else(|| invalid(format!("there is no chart `{chart}`")))?;
+    let rows = rows(parts, series)?;
     let top = above(rows.iter().map(|row| row.iter().sum()).max().unwrap_or(0));
     let mut drawn = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let mut below = 0;
-        for ((look, _), count) in PARTS.iter().zip(row) {
+        for ((look, _), count) in parts.iter().zip(row) {
             if *count > 0 {
                 let (from, to) = (percent(below, top), percent(below + count, top));
                 drawn.push(context! {
@@ -42,19 +46,19 @@ fn bars(series: &Value) -> Result<Value, Error> {
             below += count;
         }
     }
-    let step = LABELLED.iter().find(|(bars, _)| *bars == rows.len()).map_or(1, |(_, step)| *step);
+    let step = rows.len().div_ceil(LABELLED).max(1);
     Ok(
         context! { bars => drawn, top => top, half => top / 2, width => rows.len() * PITCH, step => step },
     )
 }
 
-/// How many actions each part of each bar stands for.
-fn rows(series: &Value) -> Result<Vec<[u64; 4]>, Error> {
+/// How many things each part of each bar counts.
+fn rows(parts: &[Part; 4], series: &Value) -> Result<Vec<[u64; 4]>, Error> {
     let mut rows = Vec::new();
     for bucket in series.try_iter()? {
         let mut row = [0; 4];
-        for (sum, (_, names)) in row.iter_mut().zip(PARTS) {
-            for name in names {
+        for (sum, (_, names)) in row.iter_mut().zip(parts) {
+            for name in *names {
                 *sum += count(&bucket, name)?;
             }
         }
@@ -66,9 +70,11 @@ fn rows(series: &Value) -> Result<Vec<[u64; 4]>, Error> {
 fn count(bucket: &Value, name: &str) -> Result<u64, Error> {
     let value = bucket.get_attr(name)?;
     let found = if value.kind() == ValueKind::Number { u64::try_from(value).ok() } else { None };
-    found.ok_or_else(|| {
-        Error::new(ErrorKind::InvalidOperation, format!("a bar has no count `{name}`"))
-    })
+    found.ok_or_else(|| invalid(format!("a bar has no count `{name}`")))
+}
+
+fn invalid(why: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, why)
 }
 
 /// The least round number that nothing stands above; its half is whole.
@@ -108,6 +114,7 @@ mod tests {
 
     #[test]
     fn parts_stand_on_one_another_and_each_action_is_in_one() {
+        let bars = |series: &Value| bars("actions", series);
         let bucket = |executed: u64| json!({ "executed": executed, "waiting": 1, "denied": 2, "cancelled": 3, "failed": 4, "mismatch": 9 });
         let series = json!([bucket(0), bucket(10)]);
         let drawn = bars(&Value::from(Serde(&series))).unwrap();
@@ -129,5 +136,28 @@ mod tests {
         assert_eq!(told, expected.map(|row| row.map(str::to_owned)));
         assert_eq!(number(&drawn, "top"), "20");
         assert!(bars(&Value::from(Serde(&json!([{}])))).is_err());
+    }
+
+    #[test]
+    fn every_status_of_a_delivery_is_in_one_part_of_its_chart() {
+        for status in model::DeliveryStatus::ALL {
+            let mut bucket =
+                json!({ "delivered": 0, "pending": 0, "retrying": 0, "dead": 0, "dropped": 0 });
+            bucket[status.as_str()] = json!(1);
+            let drawn = bars("deliveries", &Value::from(Serde(&json!([bucket])))).unwrap();
+            assert_eq!(drawn.get_attr("bars").unwrap().len(), Some(1), "{status}");
+        }
+        assert!(bars("nothing", &Value::from(Serde(&json!([])))).is_err());
+    }
+
+    #[test]
+    fn at_most_eight_bars_have_their_moment_below_them() {
+        let bucket =
+            json!({ "delivered": 0, "pending": 0, "retrying": 0, "dead": 0, "dropped": 0 });
+        for (bars_drawn, step) in [(0, 1), (8, 1), (9, 2), (24, 3), (28, 4), (96, 12)] {
+            let series = vec![bucket.clone(); bars_drawn];
+            let drawn = bars("deliveries", &Value::from(Serde(&series))).unwrap();
+            assert_eq!(drawn.get_attr("step").unwrap(), Value::from(step), "{bars_drawn}");
+        }
     }
 }

@@ -24,6 +24,8 @@ fn moment(state: &State<'_, '_>, text: &str) -> Result<Value, Error> {
     Ok(context! {
         iso => text,
         ago => ago,
+        lasting => spoken(seconds.max(0)),
+        unix => at.as_second(),
         clock => shown("%H:%M:%S.%3f", at)?,
         minute => shown("%H:%M", at)?,
         day => shown("%-d %b %Y", at)?,

@@ -253,6 +253,7 @@ fn webhook(change: &Value) -> String {
     ];
     let open = json!({
         "id": "whd_1", "event": "evt_1", "type": "deed.sealed", "status": "dead", "attempt": 4,
+        "subject": "deed_01k6ga3wvw", "attempts_left": 0, "body": "{\"data\":\"<b>\"}",
         "error_class": "tls", "http_status": null, "duration_ms": 10_012, "next_attempt_at": null,
         "attempts": tries, "created_at": at,
     });
@@ -261,6 +262,10 @@ fn webhook(change: &Value) -> String {
     let shown = json!({
         "shell": shell, "it": it, "open": open, "asked": "whd_1", "status": "dead",
         "families": { "deed": ["deed.sealed"] },
+        "counts": {
+            "data": [{ "at": at, "delivered": 1_000, "pending": 0, "retrying": 2, "dead": 1, "dropped": 0 }],
+            "not_delivered": { "pending": 0, "retrying": 1_559, "dead": 3, "dropped": 0 },
+        },
         "list": { "data": [open], "has_more": true, "next_cursor": "next" },
     });
     Pages::new().unwrap().fill(("app", "app/webhook.html"), Timestamp::EPOCH, &shown).unwrap()
@@ -270,7 +275,14 @@ fn webhook(change: &Value) -> String {
 fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
     let page = webhook(&json!({})).replace("&#x2f;", "/");
     for told in [
-        "Failing",
+        "Failing for 0 s",
+        "<rect class=\"waits\"",
+        "Retrying<span class=\"count wait\">1,559</span>",
+        "Dead<span class=\"count bad\">3</span>",
+        "/app/go?q=deed_01k6ga3wvw",
+        "webhook-timestamp: 0",
+        "service-event-type: deed.sealed",
+        "{&quot;data&quot;:&quot;&lt;b&gt;&quot;}",
         "No delivery has succeeded since",
         "is disabled at the earliest on",
         "4 Jan 1970",

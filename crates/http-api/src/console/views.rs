@@ -294,6 +294,8 @@ impl Page for WebhooksPage<'_> {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct WebhookPage<'a> {
     pub(crate) it: Value,
+    /// How many deliveries of the last 24 hours have each status, by the hour.
+    pub(crate) counts: Value,
     /// Its deliveries.
     pub(crate) list: Value,
     pub(crate) unread: Vec<LeftOut>,

@@ -1,6 +1,6 @@
 //! The room of the Console in which webhook endpoints are made, looked at and changed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use model::EventType;
 use serde_json::Value;
@@ -17,7 +17,11 @@ use crate::{
     app::App,
     handlers::webhooks,
     refusal::Answer,
+    wire::webhooks::COUNTS,
 };
+
+/// How far back the first hour of the bars begins.
+const HOURS: Duration = Duration::from_hours(23);
 
 /// The parameters of an endpoint's page: those of its deliveries, and the one that is read.
 pub(crate) const ROOM: &[Param] =
@@ -36,6 +40,9 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let id: String = visit.call.param("id")?;
     let params = [("id", &*id)];
     let it = visit.read((VIEWERS, webhooks::show), &params, NO_QUERY).await?;
+    // Whole hours, of which the one that has begun is the last.
+    let day = format!("created_at[gte]={}&bucket=1h", visit.app.clock.now().before(HOURS));
+    let counts = visit.read((VIEWERS, webhooks::counts), &params, (&day, COUNTS)).await?;
     let wanted = Wanted { path: &params, takes: webhooks::LIST, beside: &["delivery"], anyway: "" };
     let found = visit.list((VIEWERS, webhooks::deliveries), wanted).await?;
     let status = visit.asked("status").filter(|_| !found.lacks("status"));
@@ -51,6 +58,7 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let is_of_it = text(&open, "webhook_endpoint") == text(&it, "id");
     let shown = WebhookPage {
         it,
+        counts,
         list: found.list,
         unread: found.unread,
         status,

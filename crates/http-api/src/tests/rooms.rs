@@ -41,6 +41,8 @@ async fn the_page_of_an_endpoint_shows_what_was_posted_and_no_secret() {
         "/recover\"",
         "/disable\"",
         "DELETE /v1",
+        "Last 24 hours",
+        "href=\"#switch\">Disable…",
     ] {
         assert!(html.contains(told), "{told}: {html}");
     }

@@ -33,7 +33,7 @@ const BESIDE: [(&str, &[&str]); 8] = [
     ("links to the routes of forms",    &["approve", "deny"]),
     ("functions of templates",          &["adds", "ago", "bars", "begins", "clock", "columns", "counted", "day",
                                           "had_before", "half", "has_after", "head", "height", "icon", "is_near", "iso",
-                                          "lead", "look", "max", "minute", "others", "row", "sentence", "sentences",
+                                          "lasting", "lead", "look", "max", "minute", "others", "row", "sentence", "sentences",
                                           "share", "short", "step", "table", "text", "top", "untold", "what", "whole",
                                           "width", "words", "y"]),
     ("the context of an approval",      &["args_not_named", "args_not_shown", "args_shown"]),
