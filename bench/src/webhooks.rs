@@ -47,6 +47,14 @@ const LEAST_RATE: f64 = 0.9;
 /// No run takes longer.
 const PATIENCE: Duration = Duration::from_mins(10);
 
+/// The Gate's rate, and what was computed and posted meanwhile.
+struct GateRun {
+    rate: f64,
+    computed: Computed,
+    posted: usize,
+    span: Duration,
+}
+
 /// What receivers were posted.
 #[derive(Debug, Default)]
 struct Taken {
@@ -63,9 +71,15 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let postgres = parent(u32::try_from(own)?)?;
     let processes = Processes { services: vec![service.id()?], postgres };
     let hosts = [service.host.clone()];
-    let gate = async || -> Result<f64, Failure> {
+    let taken = Arc::new(Taken::default());
+    let gate = async || -> Result<GateRun, Failure> {
+        let before = (processes.computed()?, taken.count.load(Ordering::Relaxed));
+        let began = Instant::now();
         let load = load::run(Kind::GatewayUpdate, &hosts, &key, CONNECTIONS, options.span);
-        Ok(load.await?.rate())
+        let rate = load.await?.rate();
+        let computed = processes.computed()?.since(before.0);
+        let posted = taken.count.load(Ordering::Relaxed) - before.1;
+        Ok(GateRun { rate, computed, posted, span: began.elapsed() })
     };
     let events = EVENTS.at(options.scale);
     // The first run also makes the events that endpoints will be behind.
@@ -75,7 +89,6 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     let without = gate().await?;
 
-    let taken = Arc::new(Taken::default());
     let org = demo.made(&["key", "create", "--org-admin"]).await?;
     let mut admin = Client::connect(&service.host, &org).await?;
     let mut receivers = Vec::new();
@@ -113,7 +126,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 fn told(
     (count, (span, computed)): (usize, (Duration, Computed)),
     (bare_span, bare_computed): (Duration, Duration),
-    (without, with): (f64, f64),
+    (without, with): (GateRun, GateRun),
 ) {
     let rate = |span: Duration| count as f64 / span.as_secs_f64();
     let each = |computed: Duration| computed.as_secs_f64() * 1e6 / count as f64;
@@ -129,10 +142,21 @@ fn told(
         rate(bare_span)
     );
     println!("| service x bare | | {:.2} (at most {MOST_TIMES}) |", ours / theirs);
-    println!("\n| gateway updates at {CONNECTIONS} connections | per second |\n|---|---|");
-    println!("| without endpoints | {without:.0} |");
-    println!("| {ENDPOINTS} endpoints that ask for everything | {with:.0} |");
-    println!("| with x without | {:.2} (at least {LEAST_RATE}) |", with / without);
+    println!(
+        "\n| gateway updates at {CONNECTIONS} connections | per second | deliveries a second | \
+         service | PostgreSQL | clients and receivers |\n|---|---|---|---|---|---|"
+    );
+    let row = |name: &str, run: &GateRun| {
+        let seconds = run.span.as_secs_f64();
+        let part = |of: Duration| format!("{:.2} cores", of.as_secs_f64() / seconds);
+        let Computed { services, postgres, client } = run.computed;
+        let posted = run.posted as f64 / seconds;
+        let [services, postgres, client] = [services, postgres, client].map(part);
+        println!("| {name} | {:.0} | {posted:.0} | {services} | {postgres} | {client} |", run.rate);
+    };
+    row("without endpoints", &without);
+    row(&format!("{ENDPOINTS} endpoints that ask for everything"), &with);
+    println!("\nwith x without: {:.2} (at least {LEAST_RATE})", with.rate / without.rate);
 }
 
 /// Waits until nothing more is posted.

@@ -282,7 +282,7 @@ impl Courier {
 
     async fn round(&self, claimed: &Claimed, target: Target) -> Result<Round, StoreDown> {
         let (lane, time, org) = (claimed.claim.lane, target.time, target.org);
-        let tries = Tries::new(&self.parts, target, claimed.asked);
+        let tries = Tries::new((&self.parts, &self.aside), target, claimed.asked);
         let from = (&*self.parts.events, &*self.parts.clock);
         let page = self.pages.after(from, (org, lane.seq)).await?;
         let due = if claimed.claim.is_due {

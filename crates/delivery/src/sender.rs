@@ -44,7 +44,11 @@ pub trait Sender: Send + Sync {
 }
 
 /// Where posts are made: aside of whatever somebody waits for.
+#[async_trait]
 pub trait Aside: Send + Sync {
     /// Runs this to its end.
     fn run(&self, work: BoxFuture<'static, ()>);
+
+    /// Waits, in what is run here, until another post may begin.
+    async fn turn(&self) {}
 }

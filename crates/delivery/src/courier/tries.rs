@@ -11,7 +11,7 @@ use super::{
     telling::{TOLD_AGAIN_AFTER, is_told},
 };
 use crate::{
-    Delivery, Parts, Post, SigningSecret, Try,
+    Aside, Delivery, Parts, Post, SigningSecret, Try,
     deliveries::event_at,
     pages::{Page, Posted},
     signature,
@@ -36,6 +36,7 @@ pub(super) struct Target {
 #[derive(Clone)]
 pub(super) struct Tries {
     parts: Parts,
+    aside: Arc<dyn Aside>,
     target: Arc<Target>,
     // As the process counts time: when the round began, and when the claim was asked for.
     began: Duration,
@@ -43,9 +44,13 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    pub(super) fn new(parts: &Parts, target: Target, asked: Duration) -> Self {
-        let began = parts.clock.elapsed();
-        Self { parts: parts.clone(), target: Arc::new(target), began, asked }
+    pub(super) fn new(
+        (parts, aside): (&Parts, &Arc<dyn Aside>),
+        target: Target,
+        asked: Duration,
+    ) -> Self {
+        let (began, target) = (parts.clock.elapsed(), Arc::new(target));
+        Self { parts: parts.clone(), aside: Arc::clone(aside), target, began, asked }
     }
 
     /// Whether a try is begun that the claim will outlive, before what was done is to be noted.
@@ -62,6 +67,7 @@ impl Tries {
         for posted in page.after(seq) {
             let event = &posted.event;
             if target.wanted.covers(event) {
+                self.aside.turn().await;
                 if !self.may_begin() {
                     break;
                 }

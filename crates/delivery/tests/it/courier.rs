@@ -18,6 +18,7 @@ async fn what_was_asked_for_is_posted_once_in_order_as_the_stream_has_it() {
     let seen = world.take();
     let numbers: Vec<_> = seen.iter().map(number).collect();
     assert_eq!(numbers, (0..300).collect::<Vec<_>>(), "from when it was made, in order");
+    assert_eq!(world.aside.turns.load(Ordering::Relaxed), 300, "each waits for its turn");
     let envelopes = world.envelopes(EventType::OrgUpdated).await;
     for (one, envelope) in seen.iter().zip(envelopes.iter().skip(3)) {
         assert_eq!(&one.body, envelope);
@@ -142,6 +143,30 @@ async fn retries_are_as_many_as_the_setting_says() {
         }
         let of = world.deliveries(webhook.id).await;
         assert_eq!(of[0].tries.len(), max_attempts + 1);
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_may_take_as_long_as_the_setting_says_and_its_claim_outlives_it() {
+    for seconds in [1, 10, 30] {
+        let timeout = Duration::from_secs(seconds);
+        let world = World::limited(Limits { timeout, ..Limits::default() }).await;
+        let (webhook, _) = world.endpoint(&["org.updated"]).await;
+        world.answer([Err(DeliveryError::Timeout)]);
+        world.happen(1).await;
+        let other = world.another_courier();
+        let meanwhile = async {
+            world.pass(timeout);
+            let claimed = other.claim((ORG, webhook.id)).await.unwrap();
+            assert!(claimed.is_none(), "another instance has it after {timeout:?}");
+        };
+        let worked = world.serve_while(webhook.id, meanwhile).await;
+        assert_eq!((worked.failed, worked.delivered), (1, 0), "{timeout:?}");
+        let [delivery] = world.deliveries(webhook.id).await.try_into().unwrap();
+        assert_eq!(delivery.status, DeliveryStatus::Retrying, "it is noted");
+        let [one] = delivery.tries.as_slice() else { panic!("{delivery:?}") };
+        assert_eq!(one.error_class, Some(DeliveryError::Timeout));
+        assert_eq!(u128::from(one.duration_ms), timeout.as_millis());
     }
 }
 

@@ -168,12 +168,21 @@ impl Events {
     }
 }
 
-/// Tasks beside the test's own.
-struct Beside;
+/// Tasks beside the test's own, of which each post takes a turn.
+#[derive(Default)]
+pub(crate) struct Beside {
+    pub(crate) turns: AtomicUsize,
+}
 
+#[async_trait]
 impl Aside for Beside {
     fn run(&self, work: BoxFuture<'static, ()>) {
         tokio::spawn(work);
+    }
+
+    async fn turn(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        tokio::task::yield_now().await;
     }
 }
 
@@ -209,6 +218,7 @@ pub(crate) struct World {
     pub(crate) receiver: Arc<Receiver>,
     pub(crate) webhooks: Webhooks,
     pub(crate) courier: Courier,
+    pub(crate) aside: Arc<Beside>,
     parts: Parts,
 }
 
@@ -244,14 +254,15 @@ impl World {
             clock: Arc::new(Astray(fixture.clock.clone())),
             limits,
         };
+        let aside = Arc::new(Beside::default());
         let (webhooks, courier) =
-            (Webhooks::new(parts.clone()), Courier::new(parts.clone(), Arc::new(Beside)));
-        Self { fixture, events, receiver, webhooks, courier, parts }
+            (Webhooks::new(parts.clone()), Courier::new(parts.clone(), aside.clone()));
+        Self { fixture, events, receiver, webhooks, courier, aside, parts }
     }
 
     /// The courier of another instance.
     pub(crate) fn another_courier(&self) -> Courier {
-        Courier::new(self.parts.clone(), Arc::new(Beside))
+        Courier::new(self.parts.clone(), self.aside.clone())
     }
 
     pub(crate) async fn endpoint(&self, types: &[&str]) -> (Webhook, SigningSecret) {

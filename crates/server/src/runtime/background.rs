@@ -1,13 +1,24 @@
 //! A runtime of its own for what nobody waits for: webhooks may be late, and calls may not.
 
-use std::io;
+mod pace;
 
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use model::Clock;
+use pace::Pace;
 use tokio::runtime::{self, Runtime};
 
 use super::WAITING_THREAD_IS_KEPT;
+use crate::clock::SystemClock;
 
-/// How nice its thread is: beside busy threads that are not, it gets a tenth of what each of them does.
+/// How nice its thread is: beside busy threads of the same group that are not, it gets a tenth of what each
+/// of them gets.
 const NICE: i32 = 10;
 
 /// A thread that gives way. One does: what it does is mostly waiting for others, and a second would take
@@ -16,6 +27,8 @@ const NICE: i32 = 10;
 pub(crate) struct Background {
     // There until this is dropped.
     runtime: Option<Runtime>,
+    /// The pace of its thread, once something was begun there.
+    pace: Mutex<Option<Pace>>,
 }
 
 impl Background {
@@ -25,7 +38,7 @@ impl Background {
         let runtime = runtime.enable_all().thread_keep_alive(WAITING_THREAD_IS_KEPT).build()?;
         // Names are looked up on a thread that is there from the start.
         drop(runtime.spawn_blocking(|| {}));
-        Ok(Self { runtime: Some(runtime) })
+        Ok(Self { runtime: Some(runtime), pace: Mutex::default() })
     }
 }
 
@@ -38,10 +51,27 @@ impl Drop for Background {
     }
 }
 
+impl Background {
+    /// How long nothing is begun on the thread that calls this, the only one.
+    fn rest(&self) -> Duration {
+        let now = SystemClock.elapsed();
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.get_or_insert_with(|| Pace::of_this_thread(now)).rest(now)
+    }
+}
+
+#[async_trait]
 impl delivery::Aside for Background {
     fn run(&self, work: BoxFuture<'static, ()>) {
         if let Some(runtime) = &self.runtime {
             runtime.spawn(work);
+        }
+    }
+
+    async fn turn(&self) {
+        let rest = self.rest();
+        if !rest.is_zero() {
+            tokio::time::sleep(rest).await;
         }
     }
 }
