@@ -106,6 +106,19 @@ async fn every_event_arrives_once_signed_in_order_however_many_instances_post() 
         assert_eq!(one.header("content-type"), "application/json");
     }
     assert_eq!(same_as_streamed(&seen, stream.until_sealed(&last).await), expected.len());
+    // What the API shows as posted is what came, byte for byte.
+    let newest =
+        format!("/v1/webhook_endpoints/{}/deliveries?limit=40", made["id"].as_str().unwrap());
+    let mut shown = Vec::new();
+    until("deliveries are noted", async || {
+        shown = admin.read(&newest).await["data"].as_array().unwrap().clone();
+        shown.len() == 40
+    })
+    .await;
+    for delivery in shown {
+        let came = seen.iter().find(|it| delivery["event"] == it.header("webhook-id")).unwrap();
+        assert_eq!(delivery["body"], came.body);
+    }
     // A process that was killed leaves its endpoint to the others once its claim is over.
     one.kill();
     let before = last_event(&house).await;

@@ -113,6 +113,15 @@ if (location.pathname === "/approve") {
     location.replace(location.pathname + kept + location.hash);
   }
 }
+// A link to a form opens it.
+const opens = () => {
+  const named = document.getElementById(location.hash.slice(1));
+  if (named instanceof HTMLDetailsElement) named.open = true;
+};
+opens();
+addEventListener("hashchange", opens);
+// The address may name it already.
+all("a[href^='#']").forEach((it) => it.addEventListener("click", () => setTimeout(opens)));
 // A page from the back/forward cache is reloaded, so that it shows the current state.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 

@@ -9,14 +9,14 @@ use model::{DeliveryId, DeliveryStatus, EventType, OrgId, Timestamp, WebhookId};
 use serde_json::json;
 
 use crate::{
-    Adding, Delivery, DeliveryList, WebhookError, Webhooks,
+    Adding, Delivery, DeliveryList, Waiting, WebhookError, Webhooks,
     courier::Wanted,
     endpoint::{found, thin},
 };
 
 /// How far back what was not taken is posted again.
 pub const RECOVERED_WITHIN: Duration = Duration::from_hours(7 * 24);
-/// The most deliveries that one request to recover adds.
+/// The most deliveries that one request to recover adds or makes due.
 pub const MOST_RECOVERED: usize = 10_000;
 
 const PAGE: usize = 500;
@@ -32,6 +32,8 @@ const MOST_PINGS: usize = 10;
 pub struct Recovered {
     /// How many events are posted again.
     pub count: usize,
+    /// How many deliveries that waited for a retry became due.
+    pub retried: usize,
     /// The moment from which on there is more, where that is so.
     pub rest_since: Option<Timestamp>,
 }
@@ -93,8 +95,7 @@ impl Webhooks {
     }
 
     fn shown_delivery(&self, delivery: Delivery, event: Option<Event>) -> ShownDelivery {
-        let most = self.parts.limits.max_attempts.saturating_add(1);
-        let left = most.saturating_sub(delivery.tries.len());
+        let left = self.parts.limits.attempts().saturating_sub(delivery.tries.len());
         ShownDelivery { attempts_left: if delivery.is_open() { left } else { 0 }, delivery, event }
     }
 
@@ -162,18 +163,27 @@ impl Webhooks {
         self.delivery(caller, id).await
     }
 
-    /// Posts an event once more that an endpoint got, or did not get, before.
+    /// Posts an event once more that an endpoint got, or did not get, before: by another delivery, or,
+    /// while this one waits for a retry, by that retry.
     pub async fn redeliver(
         &self,
         caller: &impl MayChange,
         id: DeliveryId,
     ) -> Result<ShownDelivery, WebhookError> {
-        let ShownDelivery { delivery: before, event, .. } = self.delivery(caller, id).await?;
-        if before.is_open() {
-            let why = "the delivery is still on its way; `next_attempt_at` says when it is tried";
-            return Err(ActError::Conflict(why).into());
-        }
+        let ShownDelivery { delivery: before, event, attempts_left } =
+            self.delivery(caller, id).await?;
         let key = (caller.org(), before.webhook);
+        if before.is_open() {
+            if attempts_left == 0 {
+                let why = "the delivery had its last attempt, and becomes `dead` once that is \
+                           reported; try again in a minute";
+                return Err(ActError::Conflict(why).into());
+            }
+            let now = (self.parts.store.time().await?, self.parts.limits.attempts());
+            let hastened = self.parts.store.hasten(key, Waiting::Delivery(id), now).await?;
+            hastened.ok_or_else(is_disabled)?;
+            return self.delivery(caller, id).await;
+        }
         let gone = ActError::Conflict("the event is no longer stored");
         let event = event.ok_or(gone)?;
         let mint = self.parts.mint().await?;
@@ -185,12 +195,13 @@ impl Webhooks {
     }
 
     /// Posts every event again that happened since then, was wanted, and did not arrive; or the first of
-    /// them, and says from where to go on.
+    /// them, and says from where to go on. Where that is asked for, it also makes those due that wait
+    /// for a retry.
     pub async fn recover(
         &self,
         caller: &impl MayChange,
         id: WebhookId,
-        since: Timestamp,
+        (since, retry): (Timestamp, bool),
     ) -> Result<Recovered, WebhookError> {
         let (org, mint) = (caller.org(), self.parts.mint().await?);
         let (now, began) = (mint.now(), self.parts.clock.elapsed());
@@ -211,7 +222,7 @@ impl Webhooks {
         // What is behind this place is still to get its first try.
         let end = shown.state.lane.seq;
         let mut at = self.last_before(org, (since, end)).await?;
-        let (mut count, mut pages) = (0, 0);
+        let (mut count, mut retried, mut pages) = (0, 0, 0);
         while at < end {
             let page = self.parts.events.events_after(org, at, PAGE).await?;
             let page: Vec<Event> = page.into_iter().filter(|event| event.seq <= end).collect();
@@ -222,17 +233,24 @@ impl Webhooks {
                 .collect();
             let added = self.parts.store.add((org, id), &deliveries, Adding::Missed).await?;
             let added = added.ok_or_else(is_disabled)?;
+            if retry {
+                let places: Vec<u64> = deliveries.iter().map(|it| it.seq).collect();
+                let waiting = Waiting::Events(&places);
+                let now = (now, self.parts.limits.attempts());
+                let hastened = self.parts.store.hasten((org, id), waiting, now).await?;
+                retried += hastened.ok_or_else(is_disabled)?;
+            }
             (at, count, pages) = (last.seq, count + added, pages + 1);
             let took = self.parts.clock.elapsed().saturating_sub(began);
             // Going on from a moment looks at all of it again. Where nothing was added, that comes to the
             // same place unless the moment is a later one.
             let moves_on = last.created_at > since;
             let is_long = moves_on && (pages >= MOST_PAGES || took >= LOOKED_FOR);
-            if at < end && (count >= MOST_RECOVERED || is_long) {
-                return Ok(Recovered { count, rest_since: Some(last.created_at) });
+            if at < end && (count + retried >= MOST_RECOVERED || is_long) {
+                return Ok(Recovered { count, retried, rest_since: Some(last.created_at) });
             }
         }
-        Ok(Recovered { count, rest_since: None })
+        Ok(Recovered { count, retried, rest_since: None })
     }
 
     /// The place of the last event before this moment, found by halving: moments follow places.

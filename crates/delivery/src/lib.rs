@@ -36,6 +36,7 @@ pub use sender::{Aside, Post, Sender, UrlError};
 pub use sign::signature;
 pub use store::{
     Adding, Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted, Try,
+    Waiting,
 };
 
 /// What webhooks are made of.

@@ -64,10 +64,15 @@ impl Limits {
         Some((first + due).max(last + apart))
     }
 
+    /// The most attempts of a delivery.
+    pub(crate) fn attempts(&self) -> usize {
+        self.max_attempts.saturating_add(1)
+    }
+
     /// How many failed attempts of an event count when an endpoint is judged: three, or all of them
     /// where an event has fewer.
     pub fn enough_attempts(&self) -> usize {
-        ENOUGH_ATTEMPTS.min(self.max_attempts.saturating_add(1))
+        ENOUGH_ATTEMPTS.min(self.attempts())
     }
 
     /// Whether an endpoint is to be disabled: every attempt failed for as long as it may, and those

@@ -192,6 +192,15 @@ pub enum Adding {
     Missed,
 }
 
+/// Deliveries that wait for a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting<'a> {
+    /// This one.
+    Delivery(DeliveryId),
+    /// Those of the events at these places, of which the endpoint accepted none.
+    Events(&'a [u64]),
+}
+
 /// What becomes of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
@@ -263,6 +272,15 @@ pub trait DeliveryStore: Send + Sync {
         key: Key,
         deliveries: &[Delivery],
         adding: Adding,
+    ) -> Result<Option<usize>, StoreDown>;
+
+    /// Makes deliveries due at this moment that wait for a retry and had fewer than so many attempts,
+    /// and returns how many; nothing where the lane is closed by now.
+    async fn hasten(
+        &self,
+        key: Key,
+        waiting: Waiting<'_>,
+        (at, attempts): (Timestamp, usize),
     ) -> Result<Option<usize>, StoreDown>;
 
     /// Whether any org has an open lane.

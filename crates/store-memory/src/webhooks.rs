@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use delivery::{
     Adding, Claim, Delivery, DeliveryList, DeliveryStore, DeliveryTally, Hold, Key, Lane,
-    LaneState, Noted,
+    LaneState, Noted, Waiting,
 };
 use ledger::{
     StoreDown, Turn,
@@ -216,6 +216,34 @@ impl DeliveryStore for MemoryStore {
         let added: Vec<_> = new.iter().filter(is_added).map(|it| (it.id, it.clone())).collect();
         let count = added.len();
         rows.deliveries.extend(added);
+        Ok(Some(count))
+    }
+
+    async fn hasten(
+        &self,
+        (org, webhook): Key,
+        waiting: Waiting<'_>,
+        (at, attempts): (Timestamp, usize),
+    ) -> Result<Option<usize>, StoreDown> {
+        let mut kept = self.reach("hasten webhook deliveries")?;
+        let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(None) };
+        if !rows.lanes.get(&webhook).is_some_and(|lane| lane.is_open) {
+            return Ok(None);
+        }
+        let accepted = rows.of(webhook).filter(|it| it.status == DeliveryStatus::Delivered);
+        let accepted: BTreeSet<u64> = accepted.map(|it| it.seq).collect();
+        let is_meant = |it: &&mut Delivery| {
+            let is_named = match waiting {
+                Waiting::Delivery(id) => it.id == id,
+                Waiting::Events(seqs) => seqs.contains(&it.seq) && !accepted.contains(&it.seq),
+            };
+            it.webhook == webhook && is_named && it.next_at > Some(at) && it.tries.len() < attempts
+        };
+        let mut count = 0;
+        for delivery in rows.deliveries.values_mut().filter(is_meant) {
+            delivery.next_at = Some(at);
+            count += 1;
+        }
         Ok(Some(count))
     }
 

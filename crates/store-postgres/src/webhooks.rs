@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use async_trait::async_trait;
 use delivery::{
     Adding, Claim, Delivery, DeliveryList, DeliveryStore, DeliveryTally, Hold, Key, Lane,
-    LaneState, Noted,
+    LaneState, Noted, Waiting,
 };
 use ledger::{
     StoreDown,
@@ -29,8 +29,8 @@ mod sql;
 pub(crate) use sql::LIVE;
 use sql::{
     ADD, ANY, CLAIM, CLOSED, CLOSED_LANE, COUNT_NOT_DELIVERED, COUNT_SINCE, DELIVERIES, DELIVERY,
-    DROP, DROPPED, DUE, FARED, FORGET, HELD, LANES, NEXT, NOT_DELIVERED, OPEN, ORGS, PUT, TALLIES,
-    WAITING, WEBHOOK,
+    DROP, DROPPED, DUE, FARED, FORGET, HASTEN, HASTEN_EVENTS, HELD, LANES, NEXT, NOT_DELIVERED,
+    OPEN, ORGS, PUT, TALLIES, WAITING, WEBHOOK,
 };
 
 #[async_trait]
@@ -131,6 +131,27 @@ impl DeliveryStore for PostgresStore {
         let add = of_rows(ADD, key, deliveries).map_err(|fault| fault.down(attempt))?;
         let add = add.with(adding == Adding::All);
         let calls = [Call::new("begin"), open, add, Call::new("commit")];
+        let answers = self.guarded(attempt, &calls).await?;
+        Ok(answers.map(|answers| answers.get(2).map_or(0, Vec::len)))
+    }
+
+    async fn hasten(
+        &self,
+        key: Key,
+        waiting: Waiting<'_>,
+        (at, attempts): (Timestamp, usize),
+    ) -> Result<Option<usize>, StoreDown> {
+        let attempt = "hasten webhook deliveries";
+        let open = keyed(OPEN, key).with(system_time(at));
+        let hasten = |sql| keyed(sql, key).with(system_time(at)).with(most(attempts));
+        let hasten = match waiting {
+            Waiting::Delivery(id) => hasten(HASTEN).with(*id.as_uuid()),
+            Waiting::Events(places) => {
+                let places: Vec<i64> = places.iter().copied().map(bigint).collect();
+                hasten(HASTEN_EVENTS).with(places)
+            }
+        };
+        let calls = [Call::new("begin"), open, hasten, Call::new("commit")];
         let answers = self.guarded(attempt, &calls).await?;
         Ok(answers.map(|answers| answers.get(2).map_or(0, Vec::len)))
     }

@@ -328,12 +328,19 @@ async function hooks(desktop) {
     await later(100);
     await desktop.goto((await desktop.url()).split("#")[0]);
   }
-  await desktop.evaluate(`document.querySelector("#since").closest("details").open = true;
-    document.querySelector("#since").value = new Date(Date.now() - 3600_000).toISOString().slice(0, 19);
+  const { status } = await desktop.evaluate(`fetch("/v1/webhook_deliveries/${pinged}").then((it) => it.json())`);
+  holds(status === "retrying", `the ping is refused and waits: ${status}`);
+  await desktop.press("#delivery form button");
+  holds(new URL(await desktop.url()).searchParams.get("delivery") === pinged, "what waits is sent now by its own retry");
+  const sent = await desktop.evaluate(`fetch("/v1/webhook_deliveries/${pinged}").then((it) => it.json())`);
+  holds(sent.attempt === 2 || new Date(sent.next_attempt_at) - new Date(sent.created_at) < 29_000, `its retry is brought forward: ${JSON.stringify(sent)}`);
+  await desktop.evaluate(`document.querySelector("a[href='#recover']").click()`);
+  await desktop.until(`document.querySelector("#recover").open`);
+  await desktop.evaluate(`document.querySelector("#since").value = new Date(Date.now() - 3600_000).toISOString().slice(0, 19);
     document.querySelector("form[data-send$='/recover'] button").click()`);
   await desktop.until(`document.querySelector(".said:not([hidden]), .problem:not([hidden])")`);
   const said = await desktop.evaluate(`document.querySelector(".said").textContent`);
-  holds(/^\d+ events are sent again/.test(said), `what was missed is recovered: ${said}`);
+  holds(/^\d+ events are sent again\. \d+ retries are made now\.$/.test(said), `what was missed is recovered: ${said}`);
   told("an endpoint was made, pinged and recovered by its page, its secret shown once");
   return { id: made.slice(`${base}/app/webhooks/`.length), delivery: pinged };
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use act::{ActError, MayView};
-use delivery::{DeliveryStore, WebhookEdit, WebhookError};
+use delivery::{DeliveryStore, Limits, NewWebhook, WebhookEdit, WebhookError};
 use model::{DeliveryStatus, EventType, WebhookStatus};
 
 use crate::world::{ORG, Operator, URL, World, is_signed};
@@ -35,6 +35,35 @@ async fn while_a_secret_is_replaced_both_sign_and_then_the_new_one_alone() {
         refused,
         Err(WebhookError::Act(ActError::BadInput { param: "expires_in", .. }))
     ));
+}
+
+#[tokio::test]
+async fn an_org_has_as_many_endpoints_as_the_setting_says() {
+    for max_endpoints in [1, 16, 100] {
+        let world = World::limited(Limits { max_endpoints, ..Limits::default() }).await;
+        let new = || NewWebhook {
+            url: URL.to_owned(),
+            description: String::new(),
+            types: Vec::new(),
+            agent: None,
+        };
+        let mut last = None;
+        for _ in 0..max_endpoints {
+            last = Some(world.webhooks.create(&Operator, new()).await.unwrap().0.object.id);
+        }
+        let refused = world.webhooks.create(&Operator, new()).await.unwrap_err();
+        assert!(
+            matches!(refused, WebhookError::LimitReached(most) if most == max_endpoints),
+            "{refused}"
+        );
+        // One that was deleted leaves its place, and one that is disabled keeps it.
+        let id = last.unwrap();
+        world.webhooks.disable(&Operator, id, None).await.unwrap();
+        assert!(world.webhooks.create(&Operator, new()).await.is_err());
+        world.webhooks.delete(&Operator, id).await.unwrap();
+        world.webhooks.create(&Operator, new()).await.unwrap();
+        assert!(world.webhooks.create(&Operator, new()).await.is_err());
+    }
 }
 
 #[tokio::test]
@@ -162,7 +191,7 @@ async fn a_recovery_that_takes_long_says_from_where_to_go_on() {
     *world.events.page_takes.lock().unwrap() = Duration::from_secs(6);
     let (mut from, mut counts) = (since, Vec::new());
     loop {
-        let done = world.webhooks.recover(&Operator, webhook.id, from).await.unwrap();
+        let done = world.webhooks.recover(&Operator, webhook.id, (from, false)).await.unwrap();
         counts.push(done.count);
         let Some(rest) = done.rest_since else { break };
         assert!(rest > from, "it moves on");
@@ -172,6 +201,6 @@ async fn a_recovery_that_takes_long_says_from_where_to_go_on() {
     assert_eq!(counts.iter().sum::<usize>(), 1_500 + 8 * 500);
     // What was added once is looked at again, and not added.
     *world.events.page_takes.lock().unwrap() = Duration::ZERO;
-    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    let done = world.webhooks.recover(&Operator, webhook.id, (since, false)).await.unwrap();
     assert_eq!((done.count, done.rest_since), (0, None));
 }

@@ -264,7 +264,7 @@ async fn an_endpoint_that_was_disabled_with_more_to_do_is_free_when_it_is_enable
     world.happen(1).await;
     assert_eq!(world.look().await.tries(), 1, "nobody holds it any longer");
     let since = webhook.created_at;
-    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    let done = world.webhooks.recover(&Operator, webhook.id, (since, false)).await.unwrap();
     assert!(tried < 250 && done.count > 0, "{tried}, {done:?}");
 }
 
@@ -338,7 +338,7 @@ async fn an_endpoint_that_is_enabled_again_while_it_is_served_begins_anew() {
         world.webhooks.disable(&Operator, webhook.id, None).await.unwrap();
         world.happen(5).await;
         world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
-        let busy = world.webhooks.recover(&Operator, webhook.id, world.now()).await;
+        let busy = world.webhooks.recover(&Operator, webhook.id, (world.now(), false)).await;
         assert!(busy.unwrap_err().to_string().contains("still under way"));
     };
     let worked = world.serve_while(webhook.id, meanwhile).await;
@@ -351,7 +351,7 @@ async fn an_endpoint_that_is_enabled_again_while_it_is_served_begins_anew() {
     world.happen(1).await;
     assert_eq!(world.look().await.delivered, 1);
     let since = webhook.created_at;
-    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    let done = world.webhooks.recover(&Operator, webhook.id, (since, false)).await.unwrap();
     assert_eq!(done.count, 5, "what happened while it was off, and nothing that was tried");
 }
 
@@ -367,6 +367,6 @@ async fn an_endpoint_that_is_disabled_while_it_is_served_keeps_what_was_tried() 
     assert_eq!((world.take().len(), world.deliveries(webhook.id).await.len()), (3, 3));
     world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
     let since = webhook.created_at;
-    let done = world.webhooks.recover(&Operator, webhook.id, since).await.unwrap();
+    let done = world.webhooks.recover(&Operator, webhook.id, (since, false)).await.unwrap();
     assert_eq!(done.count, 0, "all of it was accepted");
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
-use delivery::{DeliveryStore, SigningSecret};
+use delivery::{DeliveryStore, Limits, SigningSecret};
 use model::DeliveryStatus;
 
 use crate::world::{ORG, Operator, Seen, World, is_signed};
@@ -68,12 +68,16 @@ async fn what_waited_and_what_happened_while_it_was_off_arrives_once() {
         assert_eq!(world.look().await.tries(), 0, "nothing by itself");
         // Two people ask for it at the same time.
         let (one, other) = tokio::join!(
-            world.webhooks.recover(&Operator, webhook.id, since),
-            world.webhooks.recover(&Operator, webhook.id, since),
+            world.webhooks.recover(&Operator, webhook.id, (since, false)),
+            world.webhooks.recover(&Operator, webhook.id, (since, false)),
         );
         let added = one.unwrap().count + other.unwrap().count;
         assert_eq!(added, if is_swept { 550 } else { 50 });
-        world.pass(Duration::from_secs(30));
+        if !is_swept {
+            assert_eq!(world.look().await.delivered, 50, "the others wait for their retries");
+            let retry = world.webhooks.recover(&Operator, webhook.id, (since, true)).await.unwrap();
+            assert_eq!((retry.count, retry.retried), (0, 500));
+        }
         while world.look().await.tries() > 0 {}
         let mut ids: BTreeMap<String, usize> = BTreeMap::new();
         for seen in world.take() {
@@ -129,10 +133,66 @@ async fn what_is_added_at_the_same_time_is_added_once() {
     world.webhooks.disable(&Operator, webhook.id, None).await.unwrap();
     world.happen(1_200).await;
     world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
-    let recover = || world.webhooks.recover(&Operator, webhook.id, since);
+    let recover = || world.webhooks.recover(&Operator, webhook.id, (since, false));
     let all = tokio::join!(recover(), recover(), recover());
     let counts = [all.0, all.1, all.2].map(|done| done.unwrap().count);
     assert_eq!(counts.iter().sum::<usize>(), 1_200, "{counts:?}");
     let key = (ORG, webhook.id);
     assert_eq!(world.fixture.store.due_deliveries(key, 9_999).await.unwrap().len(), 1_200);
+}
+
+#[tokio::test]
+async fn a_delivery_that_waits_is_sent_now_by_its_next_attempt() {
+    let limits = Limits { max_attempts: 2, ..Limits::default() };
+    let world = World::limited(limits).await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 3]);
+    world.happen(1).await;
+    world.look().await;
+    let first = world.deliveries(webhook.id).await[0].clone();
+    assert_eq!(world.look().await.tries(), 0, "it waits for 30 seconds");
+    let redeliver = async || world.webhooks.redeliver(&Operator, first.id).await;
+    // However often it is asked for: it is the same delivery, and one of its attempts.
+    for _ in 0..2 {
+        let sent = redeliver().await.unwrap();
+        assert_eq!((sent.delivery.id, sent.attempts_left), (first.id, 2));
+        assert_eq!(sent.delivery.next_at, Some(world.now()));
+    }
+    assert_eq!(world.look().await.failed, 1);
+    let second = world.deliveries(webhook.id).await[0].clone();
+    assert_eq!((second.status, second.tries.len()), (DeliveryStatus::Retrying, 2));
+    // The next one keeps its distance to the last, and the last ends it.
+    assert!(second.next_at > Some(world.now() + Duration::from_secs(30)), "{second:?}");
+    redeliver().await.unwrap();
+    assert_eq!(world.look().await.tries(), 1);
+    let last = world.deliveries(webhook.id).await[0].clone();
+    assert_eq!((last.status, last.tries.len()), (DeliveryStatus::Dead, 3));
+    // What is dead is sent by another delivery, which the receiver accepts under the same id.
+    let again = redeliver().await.unwrap();
+    assert_ne!(again.delivery.id, first.id);
+    assert_eq!(world.look().await.delivered, 1);
+    let seen = world.take();
+    assert!(seen.len() == 4 && seen.iter().all(|it| it.id == seen[0].id));
+}
+
+#[tokio::test]
+async fn what_waits_is_not_sent_where_that_would_change_nothing() {
+    let world = World::limited(Limits { max_attempts: 1, ..Limits::default() }).await;
+    let (webhook, _) = world.endpoint(&["org.updated"]).await;
+    world.answer([Ok(500); 2]);
+    world.happen(1).await;
+    world.look().await;
+    let first = world.deliveries(webhook.id).await[0].clone();
+    world.webhooks.disable(&Operator, webhook.id, None).await.unwrap();
+    let refused = world.webhooks.redeliver(&Operator, first.id).await.unwrap_err();
+    assert!(refused.to_string().contains("disabled"), "{refused}");
+    world.webhooks.enable(&Operator, webhook.id, None).await.unwrap();
+    // It had its last attempt, and that cannot be reported now.
+    world.fixture.store.fail_next("append a turn", 1);
+    world.pass(Duration::from_secs(30));
+    world.look().await;
+    let waiting = world.deliveries(webhook.id).await[0].clone();
+    assert_eq!((waiting.status, waiting.tries.len()), (DeliveryStatus::Retrying, 2));
+    let refused = world.webhooks.redeliver(&Operator, first.id).await.unwrap_err();
+    assert!(refused.to_string().contains("had its last attempt"), "{refused}");
 }

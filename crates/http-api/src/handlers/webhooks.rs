@@ -19,7 +19,7 @@ use crate::{
         policies::WithDeed,
         webhooks::{
             DeliveryCountsRequest, DeliveryCountsView, DeliveryView, EndpointView, RecoveredView,
-            endpoint_edit, endpoint_new, reason_if_any, since, status_asked,
+            endpoint_edit, endpoint_new, reason_if_any, recovery, status_asked,
         },
     },
 };
@@ -141,8 +141,8 @@ pub(crate) async fn counts(app: Arc<App>, caller: Viewer, call: Call) -> Answer 
 
 /// `POST /v1/webhook_endpoints/{id}/recover`
 pub(crate) async fn recover(app: Arc<App>, caller: Admin, call: Call) -> Answer {
-    let (id, since) = (call.param("id")?, since(&call)?);
-    let done = app.webhooks.recover(&caller, id, since).await?;
+    let (id, asked) = (call.param("id")?, recovery(&call)?);
+    let done = app.webhooks.recover(&caller, id, asked).await?;
     Ok(Reply::json(StatusCode::ACCEPTED, &RecoveredView::of(id, done)))
 }
 

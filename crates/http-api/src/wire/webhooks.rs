@@ -230,6 +230,7 @@ pub(crate) struct RecoveredView {
     object: &'static str,
     webhook_endpoint: WebhookId,
     count: usize,
+    retried: usize,
     has_more: bool,
     more_since: Option<Timestamp>,
 }
@@ -241,6 +242,7 @@ impl RecoveredView {
             object: "webhook_recovery",
             webhook_endpoint,
             count: done.count,
+            retried: done.retried,
             has_more: done.rest_since.is_some(),
             more_since: done.rest_since,
         }
@@ -298,12 +300,14 @@ pub(crate) fn reason_if_any(call: &Call) -> Result<Option<String>, ApiError> {
     Ok(reason)
 }
 
-/// Reads the body of `POST /v1/webhook_endpoints/{id}/recover`.
-pub(crate) fn since(call: &Call) -> Result<Timestamp, ApiError> {
+/// Reads the body of `POST /v1/webhook_endpoints/{id}/recover`: since when, and whether what waits for
+/// a retry is tried now.
+pub(crate) fn recovery(call: &Call) -> Result<(Timestamp, bool), ApiError> {
     let mut fields = call.fields()?;
     let since = fields.required("since")?;
+    let retry = fields.optional("retry")?.unwrap_or_default();
     fields.finish()?;
-    Ok(since)
+    Ok((since, retry))
 }
 
 /// Reads how the deliveries stand that a list asks for.

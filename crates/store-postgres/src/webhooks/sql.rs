@@ -148,6 +148,22 @@ pub(super) const ADD: &str = "
             and kept.status in ('pending', 'retrying', 'delivered'))
     returning id";
 
+// What had all of its attempts waits to be reported.
+pub(super) const HASTEN: &str = "
+    update webhook_delivery set next_at = $3
+    where org_id = $1 and webhook_id = $2 and id = $5 and next_at > $3
+        and json_array_length(tries::json) < $4::bigint
+    returning id";
+pub(super) const HASTEN_EVENTS: &str = "
+    update webhook_delivery as waiting set next_at = $3
+    where org_id = $1 and webhook_id = $2 and seq = any($5) and next_at > $3
+        and json_array_length(tries::json) < $4::bigint
+        and not exists (
+            select 1 from webhook_delivery as accepted
+            where accepted.org_id = $1 and accepted.webhook_id = $2
+                and accepted.seq = waiting.seq and accepted.status = 'delivered')
+    returning id";
+
 pub(super) const CLOSED: &str = "
     select org_id, webhook_id from webhook_lane
     where ($1::uuid[] is null or org_id = any($1)) and not is_open and due_at is not null

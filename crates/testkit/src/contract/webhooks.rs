@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use delivery::{Adding, Claim, Delivery, DeliveryList, Hold, Key, Lane, Try};
+use delivery::{Adding, Claim, Delivery, DeliveryList, Hold, Key, Lane, Try, Waiting};
 use ledger::{
     Needs,
     record::{OrgWebhooks, Webhook, WebhookDisabled, WebhookSend},
@@ -26,6 +26,7 @@ pub(super) async fn check(store: &dyn Store) {
     what_waits_in_a_closed_lane_is_dropped(store).await;
     a_claim_from_before_a_lane_was_opened_has_ended(store).await;
     what_is_missed_is_added_once_however_many_ask(store).await;
+    what_waits_for_a_retry_becomes_due(store).await;
     an_endpoint_that_failed_for_long_waits_once_two_events_failed(store).await;
     no_org_waits_behind_the_second_endpoint_of_another(store).await;
 }
@@ -393,6 +394,51 @@ async fn what_is_missed_is_added_once_however_many_ask(store: &dyn Store) {
     assert_eq!(added.into_iter().map(|it| it.unwrap().unwrap()).sum::<usize>(), 4);
     assert_eq!(store.add(key, &missed(), Adding::Missed).await.unwrap(), Some(0));
     assert_eq!(store.add(key, &missed(), Adding::All).await.unwrap(), Some(6));
+}
+
+async fn what_waits_for_a_retry_becomes_due(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_213, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    let claimed = claim(store, key).await;
+    let later = Some(scribe.now + Duration::from_hours(1));
+    let waits = |seq, attempts| {
+        let one = delivery(&scribe, key, (seq, DeliveryStatus::Retrying));
+        let tries = vec![one.tries[0]; attempts];
+        Delivery { next_at: later, tries, ..one }
+    };
+    // Two of one event, one that had its last attempt, one of an event that was accepted, and two more.
+    let rows = [waits(1, 1), waits(1, 2), waits(2, 3), waits(3, 1), waits(4, 2), waits(5, 1)];
+    let accepted = delivery(&scribe, key, (3, DeliveryStatus::Delivered));
+    let all: Vec<_> = rows.iter().cloned().chain([accepted]).collect();
+    let noted = store.note((key, claimed.token), (&claimed.lane, &all), Hold::LetGo).await;
+    assert!(!noted.unwrap().unwrap().is_due);
+    let now = (scribe.now.before(Duration::from_secs(1)), 3);
+    let hasten = async |waiting: Waiting<'_>| store.hasten(key, waiting, now).await.unwrap();
+    let due = async || {
+        let mut due: Vec<_> =
+            store.due_deliveries(key, 9).await.unwrap().into_iter().map(|it| it.id).collect();
+        due.sort_unstable();
+        due
+    };
+    assert_eq!(hasten(Waiting::Delivery(rows[1].id)).await, Some(1));
+    assert_eq!(due().await, [rows[1].id], "and no other of the same event");
+    // The lane has something to do. What is due already is not counted again.
+    assert!(claim(store, key).await.is_due);
+    assert_eq!(hasten(Waiting::Delivery(rows[1].id)).await, Some(0));
+    assert_eq!(hasten(Waiting::Delivery(rows[2].id)).await, Some(0), "it waits to be reported");
+    assert_eq!(hasten(Waiting::Events(&[2, 3, 4, 9])).await, Some(1));
+    let mut expected = [rows[1].id, rows[4].id];
+    expected.sort_unstable();
+    assert_eq!(due().await, expected);
+    assert_eq!(hasten(Waiting::Delivery(rows[3].id)).await, Some(1), "it was named");
+    let stranger = (scribe.org, scribe.mint().id(WebhookId::from_uuid));
+    let waiting = Waiting::Delivery(rows[5].id);
+    assert_eq!(store.hasten(stranger, waiting, now).await.unwrap(), None);
+    let row = self::all(&scribe, &[&Webhook { deleted_at: Some(scribe.now), ..webhook }]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    assert_eq!(hasten(waiting).await, None, "its lane is closed");
+    let kept = store.delivery(key.0, rows[5].id).await.unwrap().unwrap();
+    assert_eq!(kept.next_at, later);
 }
 
 async fn an_endpoint_that_failed_for_long_waits_once_two_events_failed(store: &dyn Store) {
