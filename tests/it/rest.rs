@@ -231,7 +231,11 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
     house.activate("zoo", &open_policy("zoo")).await;
     let caller = service.caller(&agent.key);
     let made = made(&org, connector(&pets)).await;
-    assert_eq!(made["tools"], json!({"pinned": 5, "new": 0, "changed": 0, "gone": 0}));
+    let counts = &made["tools"];
+    let counted = ["pinned", "new", "changed", "gone"].map(|state| counts[state].as_u64().unwrap());
+    assert_eq!(counted, [5, 0, 0, 0]);
+    let listed = caller.read("/v1/tools").await;
+    assert_eq!(counts["shown_bytes"], shown_bytes(&listed, "zoo"), "{listed}");
     assert_eq!(made["credential"]["fields"], json!(["token"]));
     let at = format!("/v1/connectors/{}", made["id"].as_str().unwrap());
     let checks = org.send(Request::raw(&format!("{at}/test"), "")).await.ok();
@@ -241,6 +245,10 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
         .iter()
         .find(|it| it["name"] == "PUT /pets/{petId}/photo");
     assert!(advice.unwrap()["detail"].as_str().unwrap().contains("`image/png`"), "{checks}");
+    let not_served = org.read(&format!("{at}/not_served")).await;
+    let parts = not_served["data"].as_array().unwrap();
+    assert_eq!((parts.len(), &parts[0]["operation"]), (1, &json!("PUT /pets/{petId}/photo")));
+    assert!(parts[0]["reason"].as_str().unwrap().contains("`image/png`"), "{not_served}");
     let created = caller.executed("zoo.createPet", json!({"name": "Mia"})).await;
     // What a double would round is kept as the text of its digits.
     assert_eq!(created["execution"]["result"]["id"], "9007199254740993");
@@ -285,6 +293,78 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
     })
     .await;
     assert!(pets.seen().last().unwrap().contains("\r\nx-new: 1\r\n"));
+}
+
+/// The bytes of names, texts and schemas of a connector's tools in a list for an agent.
+fn shown_bytes(listed: &Value, connector: &str) -> usize {
+    let tools = listed["data"].as_array().unwrap().iter();
+    let part = |tool: &Value, name: &str| tool[name].to_string().len();
+    let bytes = |tool| -> usize {
+        ["name", "title", "description", "input_schema"].iter().map(|name| part(tool, name)).sum()
+    };
+    tools.filter(|tool| tool["connector"] == connector).map(bytes).sum()
+}
+
+/// A list of so many tools, each with a text of a kilobyte.
+fn many_tools(count: usize) -> Value {
+    let tool = |at: usize| {
+        let (name, path) = (format!("op{at}"), format!("/things/{at}"));
+        json!({
+            "name": name, "title": name, "description": "words ".repeat(170), "method": "GET",
+            "path": path, "args": {"type": "object", "additionalProperties": false, "properties": {}},
+        })
+    };
+    json!((0..count).map(tool).collect::<Vec<_>>())
+}
+
+/// Two connectors of the most tools: an agent that may call twelve is shown twelve, and not what its
+/// model has no room for.
+#[tokio::test]
+async fn an_agent_that_may_call_twelve_of_four_hundred_tools_is_shown_twelve() {
+    const FEW: [usize; 6] = [0, 3, 77, 100, 150, 199];
+    let Some(house) = House::new("").await else { return };
+    let pets = Pets::open().await;
+    let service = house.serve().await;
+    let (org, agent) = (service.caller(&house.org_key().await), house.agent("reader").await);
+    let mut policy = "schema: 1\ndefault: {outcome: deny, reason: No.}\nrules:\n".to_owned();
+    for name in ["left", "right"] {
+        let mut config = pets.config();
+        config.as_object_mut().unwrap().remove("openapi");
+        config["tools"] = many_tools(200);
+        let body = json!({
+            "name": name, "type": "rest", "config": config,
+            "credential": {"kind": "bearer", "fields": {"token": TOKEN}},
+        });
+        let made = made(&org, body).await;
+        assert_eq!(made["tools"]["pinned"], 200, "{}", made["tools"]);
+        assert!(made["tools"]["shown_bytes"].as_u64().unwrap() > 200_000, "{}", made["tools"]);
+        for at in FEW {
+            let rule = format!("  - {{id: {name}-{at}, match: {name}.op{at}, outcome: allow}}\n");
+            policy.push_str(&rule);
+        }
+    }
+    house.activate("few", &policy).await;
+    let caller = service.caller(&agent.key);
+    let shown = caller.read("/v1/tools").await;
+    let names = |listed: &Value| -> Vec<String> {
+        let tools = listed["data"].as_array().unwrap().iter();
+        let of_apis =
+            tools.filter(|tool| tool["connector"] == "left" || tool["connector"] == "right");
+        of_apis.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut expected: Vec<String> = ["left", "right"]
+        .iter()
+        .flat_map(|name| FEW.iter().map(move |at| format!("{name}.op{at}")))
+        .collect();
+    let mut found = names(&shown);
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert!(shown.to_string().len() < 20_000, "{} bytes", shown.to_string().len());
+    let all = caller.read("/v1/tools?include_hidden=true").await;
+    assert_eq!(names(&all).len(), 400);
+    // What it is not shown is refused, too.
+    caller.call("left.op1", json!({})).await.error(403, "policy_denied", None);
 }
 
 async fn until_refused(caller: &Caller) {

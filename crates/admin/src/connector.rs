@@ -22,7 +22,7 @@ use ledger::{
 use model::{ConnectorId, ConnectorName, EventType, Timestamp};
 use serde_json::{Value, json};
 
-pub use check::{Candidate, ConnectorCheck, KnownTools, Looked, LookedAt, Prepare};
+pub use check::{Candidate, ConnectorCheck, KnownTools, Looked, LookedAt, NotServed, Prepare};
 pub use read::{ToolStanding, ToolState};
 pub use tools::ToolEdit;
 pub use types::{ConnectorType, CredentialField, CredentialKind};

@@ -46,8 +46,8 @@ pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{Caller, KeyHolder};
 pub use connector::{
     Candidate, ConnectorCheck, ConnectorEdit, ConnectorType, Coverage, CoveredTable,
-    CredentialField, CredentialKind, Gaps, KnownTools, Looked, LookedAt, NewConnector, Prepare,
-    ToolEdit, ToolStanding, ToolState,
+    CredentialField, CredentialKind, Gaps, KnownTools, Looked, LookedAt, NewConnector, NotServed,
+    Prepare, ToolEdit, ToolStanding, ToolState,
 };
 pub use credential::{Credential, key_id as credential_key_id, open_credential};
 pub use error::{

@@ -315,6 +315,16 @@ pub fn targeted(
     tools.iter().map(targeted).collect()
 }
 
+/// The parts of an API's description that no tool of the connector uses, each with its reason; none for
+/// a kind that has no description, and for a config that cannot be read.
+pub fn not_served(blueprint: &Blueprint) -> Result<Vec<(String, String)>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => Ok(Vec::new()),
+        rest::KIND => Ok(rest::not_served(&blueprint.name, &blueprint.config)),
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
 /// Whether the tools can be learnt now: from the config alone, or because a credential says who asks.
 pub fn is_learnable(blueprint: &Blueprint) -> bool {
     blueprint.kind == rest::KIND || blueprint.credential.names().next().is_some()

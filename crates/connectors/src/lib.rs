@@ -20,7 +20,7 @@ use connector::HOST;
 pub use connector::{
     Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, CredentialField,
     CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, coverage, findings,
-    is_learnable, receiver, setup_script, target, targeted,
+    is_learnable, not_served, receiver, setup_script, target, targeted,
 };
 pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
 pub use document::{BadDocument, read_config};

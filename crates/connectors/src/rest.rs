@@ -111,6 +111,13 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
     config::read(connector, config).err().unwrap_or_default()
 }
 
+/// The parts of the config's description that no tool uses, each with its reason.
+pub(crate) fn not_served(connector: &ConnectorName, config: &Value) -> Vec<(String, String)> {
+    let left_out = config::read(connector, config).map(|config| config.left_out);
+    let parts = left_out.unwrap_or_default().into_iter();
+    parts.map(|part| (part.operation, part.reason)).collect()
+}
+
 impl RestConnector {
     /// The connector with the tools that its config declares. Where others were accepted, calls of
     /// those that are new or declared otherwise are known and never run; where none were yet, its

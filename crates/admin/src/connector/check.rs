@@ -56,6 +56,15 @@ pub enum LookedAt {
     Fail,
 }
 
+/// A part of an API's description that no tool of its connector uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotServed {
+    /// The operation by its method and path, or a part of it.
+    pub operation: String,
+    /// Why no tool uses it.
+    pub reason: String,
+}
+
 /// What a governed system is to be prepared for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prepare {
@@ -113,6 +122,12 @@ pub trait ConnectorCheck: Send + Sync {
         _prepare: Prepare,
     ) -> Result<Option<String>, UnfitError> {
         Ok(None)
+    }
+
+    /// The parts of an API's description that no tool uses; none for a type without descriptions. The
+    /// governed system is not contacted.
+    async fn not_served(&self, _candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
+        Ok(Vec::new())
     }
 
     /// What of what tools write, and of these tables beside, the governed system's change log tells;

@@ -3,10 +3,12 @@
 use act::ActError;
 use ledger::record::{Connector, ToolSettings};
 use model::{ConnectorId, Digest, Timestamp, ToolName};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{ConnectorType, KnownTools, Looked, Prepare, tools::digest_of};
-use crate::{ChangeError, ConnectorError, OrgChange, OrgView, Page};
+use super::{
+    ConnectorType, KnownTools, Looked, NotServed, Prepare, opened::candidate, tools::digest_of,
+};
+use crate::{ChangeError, ConnectorError, Credential, OrgChange, OrgView, Page};
 
 /// How a tool stands beside what was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,16 @@ impl<'a> ToolStanding<'a> {
             Self::among((tools, found), name, said)
         };
         names.into_iter().map(standing).collect()
+    }
+
+    /// The bytes that an agent is shown of the tool: name, title, description and schema as JSON. None of
+    /// a tool that is hidden, or that is not as it was accepted.
+    pub fn shown_bytes(&self) -> usize {
+        let is_shown = self.state == ToolState::Pinned && !self.settings.hidden;
+        let Some(entry) = self.pinned_definition.filter(|_| is_shown) else { return 0 };
+        let part = |name: &str| entry.get(name).map_or(0, |part| part.to_string().len());
+        let parts: usize = ["title", "description", "args"].into_iter().map(part).sum();
+        parts.saturating_add(json!(self.name).to_string().len())
     }
 
     fn among(
@@ -125,6 +137,14 @@ impl OrgView<'_> {
         let connector = self.connector(id).await?;
         let opened = self.admin.opened(&connector, &connector.config)?;
         Ok(self.admin.parts.connectors.setup(opened.candidate(), prepare)?)
+    }
+
+    /// The parts of the description in a connector's config that none of its tools uses.
+    pub async fn not_served(&self, id: ConnectorId) -> Result<Vec<NotServed>, ConnectorError> {
+        let connector = self.connector(id).await?;
+        let credential = Credential::new();
+        let candidate = candidate(&connector, (&connector.config, &credential));
+        Ok(self.admin.parts.connectors.not_served(candidate).await?)
     }
 }
 

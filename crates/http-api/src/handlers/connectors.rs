@@ -15,8 +15,8 @@ use crate::{
     refusal::Answer,
     wire::{
         connectors::{
-            ConnectorView, ListedView, SetupView, TestView, ToolView, TypeView, connector_edit,
-            connector_new, credential_new, pin, tool_edit,
+            ConnectorView, ListedView, NotServedView, SetupView, TestView, ToolView, TypeView,
+            connector_edit, connector_new, credential_new, pin, tool_edit,
         },
         policies::{WithDeed, reason_alone},
         witness::{CoverageView, WitnessView, witness_tables, witness_wish},
@@ -47,28 +47,28 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/connectors`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).create_connector(connector_new(&call)?).await?;
-    let view = WithDeed::of(ConnectorView::of(&made.object), made.deed);
+    let view = WithDeed::of(app.connector(&made.object), made.deed);
     Ok(Reply::json(StatusCode::CREATED, &view))
 }
 
 /// `GET /v1/connectors/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let connector = app.admin.view(&caller).connector(call.param("id")?).await?;
-    Ok(Reply::ok(&ConnectorView::of(&connector)))
+    Ok(Reply::ok(&app.connector(&connector)))
 }
 
 /// `POST /v1/connectors/{id}`
 pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, edit) = (call.param("id")?, connector_edit(&call)?);
     let made = app.admin.change(&caller).update_connector(id, edit).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `DELETE /v1/connectors/{id}`
 pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).archive_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `PUT /v1/connectors/{id}/credential`
@@ -76,13 +76,13 @@ pub(crate) async fn set_credential(app: Arc<App>, caller: Admin, call: Call) -> 
     let (id, (kind, fields)) = (call.param("id")?, credential_new(&call)?);
     let given = (kind.as_deref(), fields);
     let made = app.admin.change(&caller).set_credential(id, given).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `DELETE /v1/connectors/{id}/credential`
 pub(crate) async fn remove_credential(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).remove_credential(call.param("id")?).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `POST /v1/connectors/{id}/test`
@@ -103,24 +103,37 @@ pub(crate) async fn setup(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     Ok(Reply::ok(&SetupView { object: "connector_setup", connector: id, witness, script }))
 }
 
+/// `GET /v1/connectors/{id}/not_served`
+pub(crate) async fn not_served(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let parts = app.admin.view(&caller).not_served(call.param("id")?).await?;
+    Ok(Reply::ok(&ListView::whole(parts.iter().map(NotServedView::of).collect())))
+}
+
 /// `POST /v1/connectors/{id}/enable`
 pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).enable_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `POST /v1/connectors/{id}/disable`
 pub(crate) async fn disable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).disable_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
 }
 
 /// `GET /v1/connectors/{id}/tools`
 pub(crate) async fn tools(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let connector = app.admin.view(&caller).connector(call.param("id")?).await?;
     Ok(Reply::ok(&every_tool(&connector)))
+}
+
+/// `GET /v1/connectors/{id}/tools/{tool}`
+pub(crate) async fn tool(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let (id, tool): (_, ToolName) = (call.param("id")?, call.param("tool")?);
+    let connector = app.admin.view(&caller).connector(id).await?;
+    Ok(Reply::ok(&one_tool(&connector, &tool)?))
 }
 
 /// `POST /v1/connectors/{id}/tools/refresh`
@@ -186,6 +199,14 @@ pub(crate) async fn recreate_slot(app: Arc<App>, caller: Admin, call: Call) -> A
     let made = org.recreate_slot(id, &reason).await?;
     let standing = org.view().log_standing(id).await?;
     Ok(Reply::ok(&WithDeed::of(WitnessView::of(&made.object, standing.as_ref()), made.deed)))
+}
+
+impl App {
+    /// The connector, and whether this instance reached its system.
+    fn connector<'a>(&self, connector: &'a Connector) -> ConnectorView<'a> {
+        let lost = self.health.out_of_reach(connector.org);
+        ConnectorView::of(connector, lost.into_iter().find(|it| it.connector == connector.id))
+    }
 }
 
 fn every_tool(connector: &Connector) -> ListView<ToolView<'_>> {

@@ -1,9 +1,10 @@
 //! Connectors over the interface: made, changed, tested, switched, and their tools pinned.
 
-use model::Role;
+use model::{ExecutionErrorCode, Role};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House};
+use crate::health::OutOfReach;
 
 async fn post(house: &House, path: &str, body: Value) -> Answer {
     house.ask(("POST", path), &house.org_key, Some(body)).await
@@ -25,7 +26,10 @@ async fn a_connector_is_made_and_told_of_without_its_secret() {
     let house = House::new().await;
     let made = post(&house, "/v1/connectors", depot()).await;
     assert_eq!((made.status, &made.body["status"]), (201, &json!("enabled")), "{}", made.body);
-    assert_eq!(made.body["tools"], json!({ "pinned": 1, "new": 0, "changed": 0, "gone": 0 }));
+    assert_eq!(
+        made.body["tools"],
+        json!({ "pinned": 1, "new": 0, "changed": 0, "gone": 0, "shown_bytes": 19 })
+    );
     let credential = &made.body["credential"];
     assert_eq!((&credential["kind"], &credential["hint"]), (&json!("token"), &json!("oken")));
     assert_eq!(credential["fields"], json!(["token"]));
@@ -91,7 +95,7 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
         "depot.list": { "title": "Lists", "side_effect": "read", "args": { "type": "object" } },
     } });
     let changed = post(&house, &path, json!({ "config": config, "expected_revision": 1 })).await;
-    let counts = json!({ "pinned": 0, "new": 1, "changed": 1, "gone": 0 });
+    let counts = json!({ "pinned": 0, "new": 1, "changed": 1, "gone": 0, "shown_bytes": 0 });
     assert_eq!((changed.status, &changed.body["tools"]), (200, &counts), "{}", changed.body);
     let stale = post(&house, &path, json!({ "title": "x", "expected_revision": 1 })).await;
     assert_eq!((stale.code(), stale.param()), ((409, "conflict"), Some("expected_revision")));
@@ -103,6 +107,11 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     assert_eq!(read["definition"]["title"], "Reads more");
     assert_eq!(read["pinned_definition"]["title"], "Reads");
     assert_eq!(read["side_effect"], "read", "what runs is what was pinned");
+
+    let one = house.get(&format!("{path}/tools/depot.read"), &house.org_key).await;
+    assert_eq!((one.status, &one.body), (200, read));
+    let none = house.get(&format!("{path}/tools/depot.none"), &house.org_key).await;
+    assert_eq!(none.code(), (404, "not_found"));
 
     let pin = format!("{path}/tools/depot.read/pin");
     let old = post(&house, &pin, json!({ "digest": read["pinned_digest"] })).await;
@@ -121,6 +130,55 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     let refresh = format!("{path}/tools/refresh");
     let refreshed = house.ask(("POST", &refresh), &house.org_key, None).await.body;
     assert!(refreshed["data"].as_array().unwrap().iter().all(|tool| tool["state"] == "pinned"));
+}
+
+#[tokio::test]
+async fn the_answer_says_how_many_bytes_an_agent_is_shown_and_what_is_not_served() {
+    let house = House::new().await;
+    let read = json!({ "title": "Reads", "description": "Any row.", "args": { "type": "object" } });
+    let mut new = depot();
+    new["config"] = json!({
+        "tools": { "depot.read": read, "depot.list": { "title": "Lists" } },
+        "not_served": { "POST /files": "its body is `application/zip`, and neither JSON nor a form" },
+    });
+    let made = post(&house, "/v1/connectors", new).await;
+    let texts = [r#""depot.read""#, r#""Reads""#, r#""Any row.""#, r#"{"type":"object"}"#];
+    let read: usize = texts.iter().map(|text| text.len()).sum();
+    let list = r#""depot.list""#.len() + r#""Lists""#.len();
+    assert_eq!(made.body["tools"]["shown_bytes"], read + list, "{}", made.body);
+    let path = format!("/v1/connectors/{}", made.id());
+    let hide = json!({ "visibility": "hidden" });
+    assert_eq!(post(&house, &format!("{path}/tools/depot.list"), hide).await.status, 200);
+    let after = house.get(&path, &house.org_key).await.body;
+    assert_eq!(after["tools"]["shown_bytes"], read, "{after}");
+
+    let listed = house.get(&format!("{path}/not_served"), &house.org_key).await;
+    let part = json!({
+        "object": "not_served", "operation": "POST /files",
+        "reason": "its body is `application/zip`, and neither JSON nor a form",
+    });
+    assert_eq!((listed.status, &listed.body["data"]), (200, &json!([part])));
+    let none = post(&house, &path, json!({ "config": { "tools": {} } })).await;
+    assert_eq!(none.status, 200, "{}", none.body);
+    let listed = house.get(&format!("{path}/not_served"), &house.org_key).await;
+    assert_eq!(listed.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn a_connector_that_this_instance_cannot_reach_says_why() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    assert_eq!(made.body["unreachable"], Value::Null);
+    let lost = OutOfReach {
+        connector: made.id().parse().unwrap(),
+        name: "depot".parse().unwrap(),
+        code: ExecutionErrorCode::ConnectorAuthFailed.into(),
+        message: "the login was refused".to_owned(),
+    };
+    *house.probe.lost.lock().unwrap() = vec![(house.org, lost)];
+    let found = house.get(&format!("/v1/connectors/{}", made.id()), &house.org_key).await;
+    let expected = json!({ "code": "connector_auth_failed", "message": "the login was refused" });
+    assert_eq!(found.body["unreachable"], expected);
 }
 
 #[tokio::test]

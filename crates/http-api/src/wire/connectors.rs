@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 
 use admin::{
-    ConnectorEdit, ConnectorType, Credential, Looked, LookedAt, NewConnector, ToolEdit,
+    ConnectorEdit, ConnectorType, Credential, Looked, LookedAt, NewConnector, NotServed, ToolEdit,
     ToolStanding, ToolState, credential_key_id,
 };
 use crypto::Secret;
 use ledger::record::{Connector, ConnectorStatus};
 use model::{
-    ConnectorId, ConnectorName, Digest, Level, SideEffect, Timestamp, ToolName, Visibility,
+    ConnectorId, ConnectorName, Digest, ErrorCode, Level, SideEffect, Timestamp, ToolName,
+    Visibility,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, Word};
 
 use super::{agents::wish, policies::expected_revision};
+use crate::health::OutOfReach;
 
 /// A type of connectors.
 #[derive(Debug, Serialize)]
@@ -89,7 +91,15 @@ pub(crate) struct ListedView<'a> {
 pub(crate) struct ConnectorView<'a> {
     #[serde(flatten)]
     listed: ListedView<'a>,
+    unreachable: Option<UnreachableView>,
     config: &'a Value,
+}
+
+/// Why a connector's system could not be reached.
+#[derive(Debug, Serialize)]
+struct UnreachableView {
+    code: ErrorCode,
+    message: String,
 }
 
 /// What may be told of a credential.
@@ -109,6 +119,7 @@ struct ToolCounts {
     new: usize,
     changed: usize,
     gone: usize,
+    shown_bytes: usize,
 }
 
 impl ToolCounts {
@@ -116,7 +127,10 @@ impl ToolCounts {
         let mut counts = Self::default();
         for standing in ToolStanding::of(connector) {
             match standing.state {
-                ToolState::Pinned => counts.pinned += 1,
+                ToolState::Pinned => {
+                    counts.pinned += 1;
+                    counts.shown_bytes = counts.shown_bytes.saturating_add(standing.shown_bytes());
+                }
                 ToolState::New => counts.new += 1,
                 ToolState::Changed => counts.changed += 1,
                 ToolState::Gone => counts.gone += 1,
@@ -155,9 +169,11 @@ impl<'a> ListedView<'a> {
 }
 
 impl<'a> ConnectorView<'a> {
-    /// The connector.
-    pub(crate) fn of(connector: &'a Connector) -> Self {
-        Self { listed: ListedView::of(connector), config: &connector.config }
+    /// The connector, and why it is out of reach.
+    pub(crate) fn of(connector: &'a Connector, lost: Option<OutOfReach>) -> Self {
+        let unreachable =
+            lost.map(|OutOfReach { code, message, .. }| UnreachableView { code, message });
+        Self { listed: ListedView::of(connector), unreachable, config: &connector.config }
     }
 }
 
@@ -210,6 +226,21 @@ pub(crate) struct SetupView {
     pub(crate) connector: ConnectorId,
     pub(crate) witness: bool,
     pub(crate) script: Option<String>,
+}
+
+/// A part of an API's description that no tool uses.
+#[derive(Debug, Serialize)]
+pub(crate) struct NotServedView<'a> {
+    object: &'static str,
+    operation: &'a str,
+    reason: &'a str,
+}
+
+impl<'a> NotServedView<'a> {
+    /// The part.
+    pub(crate) fn of(part: &'a NotServed) -> Self {
+        Self { object: "not_served", operation: &part.operation, reason: &part.reason }
+    }
 }
 
 /// A tool of a connector.

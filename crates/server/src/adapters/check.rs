@@ -2,7 +2,7 @@
 
 use admin::{
     Candidate, ConnectorCheck, ConnectorType, Coverage, CoveredTable, CredentialField,
-    CredentialKind, KnownTools, Looked, LookedAt, Prepare, UnfitError,
+    CredentialKind, KnownTools, Looked, LookedAt, NotServed, Prepare, UnfitError,
 };
 use async_trait::async_trait;
 use connectors::{Blueprint, BuildError, CheckLine, CheckState, Deps, postgres::Witness};
@@ -73,6 +73,15 @@ impl ConnectorCheck for Adapters {
         };
         let blueprint = blueprint(candidate, KnownTools::new());
         connectors::setup_script(&blueprint, witness).map_err(unfit)
+    }
+
+    async fn not_served(&self, candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
+        let blueprint = blueprint(candidate, KnownTools::new());
+        // A description of a megabyte takes too long for a thread that serves other requests.
+        let read = tokio::task::spawn_blocking(move || connectors::not_served(&blueprint)).await;
+        let unread = |_| UnfitError::Config(vec!["its description cannot be read".to_owned()]);
+        let parts = read.map_err(unread)?.map_err(unfit)?.into_iter();
+        Ok(parts.map(|(operation, reason)| NotServed { operation, reason }).collect())
     }
 
     async fn coverage(

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use act::Changed;
-use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange};
+use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange, ToolStanding};
 use connectors::{
     Blueprint,
     postgres::{self, Witness},
@@ -83,10 +83,29 @@ async fn create(core: &Core, what: CreateConnector) -> Result<Exit, Failure> {
         test: what.test,
         ..NewConnector::of(&kind, &name, config)
     };
-    let made = core.operator(org).create_connector(new).await;
+    let operator = core.operator(org);
+    let made = operator.create_connector(new).await;
     let connector = made.map_err(|error| failure(&error))?.object;
     print::line(format!("{} {}", connector.id, connector.name));
+    let tools = ToolStanding::of(&connector);
+    if !tools.is_empty() {
+        print::complaint(shown(tools.len(), tools.iter().map(ToolStanding::shown_bytes).sum()));
+    }
+    let not_served = operator.view().not_served(connector.id).await;
+    let not_served = not_served.map_err(|error| failure(&error))?.len();
+    if not_served > 0 {
+        print::complaint(format!(
+            "{not_served} parts of the description are not served: `chancery connector check {}` \
+             lists them with their reasons",
+            connector.name
+        ));
+    }
     Ok(Exit::Ok)
+}
+
+/// How much an agent is shown of so many tools.
+fn shown(tools: usize, bytes: usize) -> String {
+    format!("{tools} tools; an agent that may call all is shown {bytes} bytes")
 }
 
 async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
@@ -184,7 +203,7 @@ pub(super) fn convert(what: &ConvertDescription) -> Result<Exit, Failure> {
         print::complaint(format!("skipped: {operation}: {reason}"));
     }
     let (tools, bytes) = (converted.tools, converted.bytes);
-    print::complaint(format!("{tools} tools; an agent that may call all is shown {bytes} bytes"));
+    print::complaint(shown(tools, bytes));
     if tools > rest::MOST_TOOLS {
         let most = rest::MOST_TOOLS;
         print::complaint(format!(

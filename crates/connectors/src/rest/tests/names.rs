@@ -263,6 +263,24 @@ async fn a_clash_is_the_same_in_whatever_order_operations_are_chosen() {
     assert_eq!(built(&blueprint(config)).await.unwrap().tools().len(), 1);
 }
 
+/// A description of 30 megabytes is converted; one of more operations than anybody reads is refused,
+/// with the bound.
+#[test]
+fn a_very_long_description_is_converted_and_one_of_too_many_operations_is_refused() {
+    let with = |count: usize, text: usize| {
+        let paths: serde_json::Map<_, _> = (0..count)
+            .map(|at| (format!("/{at}"), json!({"get": {"description": "x".repeat(text)}})))
+            .collect();
+        described(Value::Object(paths)).to_string()
+    };
+    let long = with(4_000, 8_000);
+    assert!(long.len() > 30_000_000);
+    let converted = convert(&long, &[]).unwrap();
+    assert_eq!((converted.tools, converted.left_out.len()), (4_000, 0));
+    let refused = convert(&with(20_000, 10), &[]).unwrap_err();
+    assert_eq!(refused.to_string(), "`/openapi/paths`: expected at most 5000 operations");
+}
+
 /// A description may name one thing very often; what is kept of it is bounded.
 #[test]
 fn one_item_at_very_many_paths_is_bounded() {

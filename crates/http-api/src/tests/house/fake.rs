@@ -2,7 +2,7 @@
 
 use admin::{
     Candidate, ConnectorCheck, ConnectorType, Coverage, CoveredTable, CredentialField,
-    CredentialKind, KnownTools, Looked, LookedAt, Prepare, UnfitError,
+    CredentialKind, KnownTools, Looked, LookedAt, NotServed, Prepare, UnfitError,
 };
 use async_trait::async_trait;
 use model::{Level, TableGap};
@@ -70,6 +70,15 @@ impl ConnectorCheck for Fake {
     ) -> Result<Option<String>, UnfitError> {
         let script = candidate.config["script"].as_str();
         Ok(script.map(|script| format!("{script} -- {prepare:?}")))
+    }
+
+    async fn not_served(&self, candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
+        let parts = candidate.config["not_served"].as_object().into_iter().flatten();
+        let part = |(operation, reason): (&String, &Value)| NotServed {
+            operation: operation.clone(),
+            reason: reason.as_str().expect("a reason").to_owned(),
+        };
+        Ok(parts.map(part).collect())
     }
 
     async fn coverage(
