@@ -50,7 +50,8 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let org = service.caller(&house.org_key().await);
     let policies = org.read("/v1/policies").await;
     let pets = Pets::open().await;
-    let connectors = [changed(&org, &pets).await];
+    let lab = org.read("/v1/connectors").await["data"][0]["id"].clone();
+    let connectors = [changed(&org, &pets).await, lab];
     let webhooks = [failing(&org, &pets).await];
     let case = json!({
         "base": base,
@@ -79,7 +80,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let seen = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{seen}{}", String::from_utf8_lossy(&stderr));
     let seen: Vec<Value> = seen.lines().map(|line| line.parse().unwrap()).collect();
-    assert_eq!(seen.len(), 20, "{seen:?}");
+    assert_eq!(seen.len(), 21, "{seen:?}");
     // What was decided there is what the record says.
     let mut ends = Vec::new();
     for id in &waiting {

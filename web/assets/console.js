@@ -264,9 +264,14 @@ const send = async (form) => {
     shows(said);
   } else if ("lines" in form.dataset) {
     const words = { pass: "✓", advice: "!", fail: "⊗" };
-    const line = (it) => make("li", `${words[it.state]} ${it.name}${it.detail && `: ${it.detail}`}`, { className: it.ok ? "yes" : "no" });
+    const looks = { pass: "yes", advice: "maybe", fail: "no" };
+    const line = (it) => make("li", `${words[it.state]} ${it.name}${it.detail && `: ${it.detail}`}`, { className: looks[it.state] });
     const shown = form.querySelector(".lines");
     shown.replaceChildren(...checked(reply).map(line));
+    shows(shown);
+  } else if (form.dataset.text) {
+    const shown = form.querySelector(".shown");
+    shown.textContent = reply[form.dataset.text] ?? form.dataset.none;
     shows(shown);
   } else if ("show" in form.dataset) {
     const shown = form.querySelector(".shown");
@@ -293,8 +298,10 @@ const exclusive = (buttons, does) => {
 };
 for (const form of all("form.scripted")) {
   all(".needs-script", form).forEach((it) => { it.hidden = true; });
-  all("button", form).forEach((it) => { it.disabled = false; });
-  const sends = exclusive(all("button", form), async () => {
+  // A button may be elsewhere on the page and name its form.
+  const buttons = [...form.elements].filter((it) => it instanceof HTMLButtonElement);
+  buttons.forEach((it) => { it.disabled = false; });
+  const sends = exclusive(buttons, async () => {
     if (!form.dataset.ask || confirm(form.dataset.ask)) await send(form);
   });
   form.addEventListener("submit", (event) => {

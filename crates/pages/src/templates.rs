@@ -33,6 +33,7 @@ templates![
     "app/stop.html",
     "app/connectors.html",
     "app/connector.html",
+    "app/tool.html",
     "app/policies.html",
     "app/policy.html",
     "app/policy_edit.html",

@@ -298,12 +298,25 @@ async function connects(desktop) {
   const made = await desktop.url();
   holds(made.startsWith(`${base}/app/connectors/con_`), `a connector is made by the form: ${made}`);
   holds((await desktop.text()).includes("zoo.list"), "its tool is accepted");
-  await desktop.evaluate(`document.querySelector("form[data-lines] button").click()`);
+  // The button in the head is the form's, which is elsewhere on the page.
+  await desktop.evaluate(`document.querySelector(".top button[form='run-checks']").click()`);
   await desktop.until(`document.querySelector(".lines li")`);
   const lines = await desktop.evaluate(`document.querySelector(".lines").textContent`);
   holds(lines.includes("✓ answers"), `it is checked line by line: ${lines}`);
   told("a connector was made by the form of its type, and checked");
   return made.slice(`${base}/app/connectors/`.length);
+}
+
+/** A tool whose name has slashes is reviewed on its own page, and accepted as it was found. */
+async function accepts(desktop) {
+  const tool = "pets.delete_/pets/_petId_";
+  await desktop.goto(`${base}/app/connectors/${connectors[0]}`);
+  await desktop.press(`a[href$='/tools/${encodeURIComponent(tool)}#accept']`);
+  const asked = await desktop.text();
+  holds(asked.includes(tool) && asked.includes("has changed since it was accepted"), `what changed is shown: ${asked}`);
+  await desktop.press("form[data-send$='/pin'] button.primary");
+  holds(!(await desktop.text()).includes("has changed since"), "the tool is accepted as it was found");
+  told("a changed tool was reviewed and accepted");
 }
 
 async function hooks(desktop) {
@@ -488,6 +501,7 @@ async function looks(desktop) {
     "agents", `agents/${agent}`, `agents/${agent}/stop`, "stop", "policies", `policies/${policy}`,
     ...["edit", "versions", "tests", "try", "activate"].map((tab) => `policies/${policy}?tab=${tab}`),
     "connectors", "connectors?type=postgres", "connectors?type=rest", ...connectors.map((id) => `connectors/${id}`),
+    `connectors/${connectors[0]}/tools/pets.getPet`, `connectors/${connectors[0]}/tools/pets.delete_%2Fpets%2F_petId_`,
     "webhooks", ...webhooks.flatMap((it) => [`webhooks/${it.id}`, `webhooks/${it.id}?delivery=${it.delivery}`]),
     "ledger", `deeds/${deed}`, "settings", "settings/members", "settings/keys", "settings/sessions", "more", "nothing"];
   const paths = ["/login", "/auth/confirm?challenge=chal_01k6ga3wvwee7g9h2j4k6m8n0p", "/approve?t=nothing",
@@ -523,6 +537,7 @@ try {
   await lives(desktop);
   await keeps(desktop);
   await checks(desktop);
+  await accepts(desktop);
   connectors.push(await connects(desktop));
   webhooks.push(await hooks(desktop));
   await writes(desktop);

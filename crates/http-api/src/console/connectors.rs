@@ -9,7 +9,7 @@ use super::{
     NO_QUERY, Visit,
     rooms::listed_with,
     text,
-    views::{ConnectorPage, ConnectorsPage},
+    views::{ConnectorPage, ConnectorsPage, ToolPage},
 };
 use crate::{
     access::{VIEWERS, Visitor},
@@ -41,13 +41,25 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let params = [("id", &*id)];
     let it = visit.read((VIEWERS, connectors::show), &params, NO_QUERY).await?;
     let tools = visit.read((VIEWERS, connectors::tools), &params, NO_QUERY).await?;
+    let not_served = visit.read((VIEWERS, connectors::not_served), &params, NO_QUERY).await?;
     let whole = ("", connectors::SETUP);
     let setup = visit.read_if((VIEWERS, connectors::setup), &params, whole).await?;
     let witness = visit.read((VIEWERS, connectors::witness), &params, NO_QUERY).await?;
     let types = visit.read((VIEWERS, connectors::types), &[], NO_QUERY).await?;
     let of = text(&it, "type").and_then(|asked| named(&types, asked)).cloned();
-    let shown = ConnectorPage { it, tools, setup, witness, kind: of.unwrap_or_default() };
+    let shown =
+        ConnectorPage { it, tools, not_served, setup, witness, kind: of.unwrap_or_default() };
     visit.page("connectors", &shown).await
+}
+
+/// `GET /app/connectors/{id}/tools/{tool}`
+pub(crate) async fn tool(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
+    let visit = Visit::new(app, caller, call);
+    let (id, tool): (String, String) = (visit.call.param("id")?, visit.call.param("tool")?);
+    let params = [("id", &*id), ("tool", &*tool)];
+    let connector = visit.read((VIEWERS, connectors::show), &params, NO_QUERY).await?;
+    let it = visit.read((VIEWERS, connectors::tool), &params, NO_QUERY).await?;
+    visit.page("connectors", &ToolPage { it, connector }).await
 }
 
 /// The type of this name among those that there are.

@@ -266,6 +266,8 @@ impl Page for ConnectorsPage {
 pub(crate) struct ConnectorPage {
     pub(crate) it: Value,
     pub(crate) tools: Value,
+    /// What of its description no tool uses.
+    pub(crate) not_served: Value,
     pub(crate) setup: Value,
     /// How its change log is read.
     pub(crate) witness: Value,
@@ -276,6 +278,17 @@ pub(crate) struct ConnectorPage {
 
 impl Page for ConnectorPage {
     const TEMPLATE: &'static str = "app/connector.html";
+}
+
+/// A tool of a connector.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ToolPage {
+    pub(crate) it: Value,
+    pub(crate) connector: Value,
+}
+
+impl Page for ToolPage {
+    const TEMPLATE: &'static str = "app/tool.html";
 }
 
 /// The webhook endpoints.

@@ -82,7 +82,8 @@ async fn crowd(house: &House) -> Vec<(&'static str, String)> {
         ("pageApproval", approval),
         ("pageAgent", house.other.agent.to_string()),
         ("pageAgentStop", house.support.agent.to_string()),
-        ("pageConnector", connector),
+        ("pageConnector", connector.clone()),
+        ("pageConnectorTool", connector),
         ("pageWebhook", webhook),
         ("pagePolicy", policy),
         ("pageDeed", deed),
@@ -122,8 +123,9 @@ async fn connector(house: &House) -> String {
     let path = format!("/v1/connectors/{}", made.id());
     let edit = json!({ "config": config("after", "depot.new", "depot.same") });
     let edited = house.ask(("POST", &path), &house.org_key, Some(edit)).await;
-    let expected = json!({ "pinned": 1, "new": 1, "changed": 1, "gone": 1 });
-    assert_eq!(edited.body["tools"], expected, "{edited:?}");
+    for (state, count) in [("pinned", 1), ("new", 1), ("changed", 1), ("gone", 1)] {
+        assert_eq!(edited.body["tools"][state], count, "{state}: {edited:?}");
+    }
     made.id()
 }
 
@@ -133,7 +135,9 @@ fn addresses(ids: &[(&'static str, String)]) -> Vec<String> {
     let pages =
         table().into_iter().skip(api).filter(|it| it.method == "GET" && it.access == "VISITORS");
     let address = |operation: &str, path: &str| match ids.iter().find(|(of, _)| *of == operation) {
-        Some((_, id)) => path.replace("{id}", id).replace("{tab}", id),
+        Some((_, id)) => {
+            path.replace("{id}", id).replace("{tab}", id).replace("{tool}", "depot.changed")
+        }
         None => path.to_owned(),
     };
     let mut all: Vec<String> = pages.map(|it| address(it.operation, it.path)).collect();
@@ -186,16 +190,23 @@ async fn the_page_of_a_connector_shows_what_is_to_be_accepted_and_no_secret() {
     let (admin, viewer) = ("adm@example.com", "vie@example.com");
     let admin = approver(&house, admin, Role::Admin).await.0;
     let html = text(&house.get(&path, &admin.key).await);
-    let title = |of: &str| format!("&quot;title&quot;: &quot;{of}&quot;");
-    for shown in [
-        title("before"),
-        title("after"),
-        "PUT /v1/connectors/".to_owned(),
-        "/tools/depot.new/pin".to_owned(),
-    ] {
-        assert!(html.contains(&shown), "{shown}: {html}");
+    let place = "<del><span class=\"hidden\">Accepted: </span><bdi>before</bdi></del>";
+    for shown in [place, "<bdi>after</bdi></ins>", "PUT /v1/connectors/", "depot.new#accept"] {
+        assert!(html.contains(shown), "{shown}: {html}");
     }
-    assert!(!html.contains("canary-of-a-credential") && !html.contains("/tools/depot.same/pin"));
+    assert!(!html.contains("canary-of-a-credential") && !html.contains("depot.same#accept"));
+    let page = async |tool: &str, by: &Browser| {
+        text(&house.get(&format!("{path}/tools/{tool}"), &by.key).await)
+    };
+    let title = |of: &str| format!("&quot;title&quot;: &quot;{of}&quot;");
+    let changed = page("depot.changed", &admin).await;
+    for shown in [title("before"), title("after"), "/tools/depot.changed/pin".to_owned()] {
+        assert!(changed.contains(&shown), "{shown}: {changed}");
+    }
+    assert!(page("depot.new", &admin).await.contains("/tools/depot.new/pin"));
+    assert!(!page("depot.same", &admin).await.contains("/tools/depot.same/pin"));
+    assert!(page("depot.gone", &admin).await.contains("no longer exists"));
+    assert!(page("depot.none", &admin).await.contains("Not found"));
     // What is sent back from the form is the config as it is.
     let config = html.split("<textarea id=\"edit-config\"").nth(1).unwrap();
     let config = config.split_once('>').unwrap().1.split("</textarea>").next().unwrap();
@@ -207,8 +218,13 @@ async fn the_page_of_a_connector_shows_what_is_to_be_accepted_and_no_secret() {
     let config: serde_json::Value = serde_json::from_str(&config).unwrap();
     assert_eq!(config["script"], CANARY);
     let viewer = approver(&house, viewer, Role::Viewer).await.0;
-    let html = text(&house.get(&path, &viewer.key).await);
-    assert!(!html.contains("data-send=\"P"), "{html}");
+    for html in [
+        text(&house.get(&path, &viewer.key).await),
+        page("depot.changed", &viewer).await,
+        page("depot.new", &viewer).await,
+    ] {
+        assert!(!html.contains("data-send=\"P"), "{html}");
+    }
     let list = text(&house.get("/app/connectors?type=fake", &admin.key).await);
     assert!(list.contains("2 to review") || list.contains("3 to review"), "{list}");
 }

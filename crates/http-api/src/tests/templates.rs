@@ -14,7 +14,7 @@ use crate::{
         ActionPage, ActionsPage, AgainPage, AgentPage, AgentStopPage, AgentsPage, ApprovalsPage,
         ConfirmPage, ConnectorPage, ConnectorsPage, DeedPage, JoinPage, LedgerPage, LinkPage,
         LoginPage, MorePage, OrgsPage, OverviewPage, Page, PoliciesPage, PolicyPage, RefusedPage,
-        SettingsPage, StopPage, WebhookPage, WebhooksPage,
+        SettingsPage, StopPage, ToolPage, WebhookPage, WebhooksPage,
     },
     description::Validator,
 };
@@ -131,6 +131,7 @@ fn pages() -> Vec<(&'static str, BTreeSet<String>)> {
         page::<RefusedPage<'_>>(),
         page::<SettingsPage<'_>>(),
         page::<StopPage>(),
+        page::<ToolPage>(),
         page::<WebhookPage<'_>>(),
         page::<WebhooksPage<'_>>(),
     ]
