@@ -175,6 +175,9 @@ async fn the_pages_own_commands_make_five_governed_tools_of_a_description() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{failed}");
     assert!(said.contains("ok    all 5 tools fit") && !said.contains("FAIL"), "{said}");
+    // Both `convert` and `create` say it.
+    let shown = "5 tools; an agent that may call all is shown ";
+    assert_eq!(failed.matches(shown).count(), 2, "{failed}");
     let answers: Vec<Value> = said
         .lines()
         .filter(|line| line.starts_with('{'))

@@ -8,6 +8,11 @@ const make = (name, text, attributes = {}) => {
   return made;
 };
 
+// Letters that nobody sees, or that turn the text, are shown by their number, as in the pages.
+const unseen = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+const seen = (text) => text.replace(unseen, (it) =>
+  `⟦U+${it.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟧`);
+
 // Copying, and what is said about it.
 const status = make("p", "", { className: "toast", hidden: true });
 status.setAttribute("role", "status");
@@ -160,6 +165,8 @@ const refused = (form, text, name, ...more) => {
   const problem = form.querySelector(".problem");
   problem.replaceChildren(text, ...more);
   problem.hidden = false;
+  // The button may be elsewhere on the page.
+  problem.scrollIntoView({ block: "nearest" });
   const field = name && form.elements.namedItem(name);
   if (field && field.focus && field.type !== "hidden") {
     field.setAttribute("aria-invalid", "true");
@@ -170,7 +177,7 @@ const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[
 /** Shows the result of a form and moves the focus there, for readers who cannot see it appear. */
 const shows = (place) => {
   place.hidden = false;
-  place.tabIndex = -1;
+  if (!place.hasAttribute("tabindex")) place.tabIndex = -1;
   place.focus();
 };
 const once = (form, { secret, id }) => {
@@ -264,14 +271,29 @@ const send = async (form) => {
     shows(said);
   } else if ("lines" in form.dataset) {
     const words = { pass: "✓", advice: "!", fail: "⊗" };
+    const spokenWords = { pass: "passed", advice: "advice", fail: "failed" };
     const looks = { pass: "yes", advice: "maybe", fail: "no" };
-    const line = (it) => make("li", `${words[it.state]} ${it.name}${it.detail && `: ${it.detail}`}`, { className: looks[it.state] });
+    const line = (it) => {
+      const shown = make("li", "", { className: looks[it.state] });
+      const text = make("span", "");
+      text.append(make("strong", seen(it.name)), seen(it.detail && `: ${it.detail}`));
+      shown.append(make("span", words[it.state], { ariaHidden: true }), make("span", ` ${spokenWords[it.state]} `, { className: "hidden" }), text);
+      return shown;
+    };
     const shown = form.querySelector(".lines");
     shown.replaceChildren(...checked(reply).map(line));
     shows(shown);
   } else if (form.dataset.text) {
     const shown = form.querySelector(".shown");
-    shown.textContent = reply[form.dataset.text] ?? form.dataset.none;
+    const text = reply[form.dataset.text];
+    shown.textContent = seen(text ?? form.dataset.none);
+    form.querySelector("[data-copy]")?.remove();
+    if (text && navigator.clipboard) {
+      const button = make("button", "Copy", { type: "button" });
+      button.dataset.copy = text;
+      form.append(button);
+      copies(button);
+    }
     shows(shown);
   } else if ("show" in form.dataset) {
     const shown = form.querySelector(".shown");

@@ -43,6 +43,8 @@ pub struct InUse {
     pub id: ConnectorId,
     /// Its name.
     pub name: ConnectorName,
+    /// The revision that was tried.
+    pub revision: u64,
     /// How it was when it was last tried.
     pub standing: Standing,
 }
@@ -158,7 +160,8 @@ impl Registry {
     pub fn in_use(&self, wanted: impl Fn(OrgId, ConnectorId, &Standing) -> bool) -> Vec<InUse> {
         let seen = |(&(org, id), Kept { name, slot, .. }): (&(OrgId, ConnectorId), &Kept)| {
             let standing = slot.standing();
-            wanted(org, id, &standing).then(|| InUse { org, id, name: name.clone(), standing })
+            let (name, revision) = (name.clone(), slot.revision);
+            wanted(org, id, &standing).then_some(InUse { org, id, name, revision, standing })
         };
         self.lock().iter().filter_map(seen).collect()
     }

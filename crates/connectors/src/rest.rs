@@ -111,11 +111,22 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
     config::read(connector, config).err().unwrap_or_default()
 }
 
-/// The parts of the config's description that no tool uses, each with its reason.
+/// The most parts that are listed one by one as not served.
+const MOST_NOT_SERVED: usize = 1_000;
+
+/// The chosen parts of the config's description that cannot be served, each with its reason. A config
+/// that cannot be read serves nothing, and its findings are the reasons.
 pub(crate) fn not_served(connector: &ConnectorName, config: &Value) -> Vec<(String, String)> {
-    let left_out = config::read(connector, config).map(|config| config.left_out);
-    let parts = left_out.unwrap_or_default().into_iter();
-    parts.map(|part| (part.operation, part.reason)).collect()
+    let mut parts: Vec<_> = match config::read(connector, config) {
+        Ok(config) => config.left_out.into_iter().map(|it| (it.operation, it.reason)).collect(),
+        Err(findings) => findings.into_iter().map(|it| (it.at, it.message)).collect(),
+    };
+    let more = parts.len().saturating_sub(MOST_NOT_SERVED);
+    parts.truncate(MOST_NOT_SERVED);
+    if more > 0 {
+        parts.push((format!("{more} more parts"), "`connector check` lists them".to_owned()));
+    }
+    parts
 }
 
 impl RestConnector {

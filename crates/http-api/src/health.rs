@@ -106,6 +106,8 @@ pub struct OutOfReach {
     pub connector: ConnectorId,
     /// Its name.
     pub name: ConnectorName,
+    /// The revision that was tried.
+    pub revision: u64,
     /// What its calls fail with.
     pub code: ErrorCode,
     /// The same as a sentence, which holds no credential.

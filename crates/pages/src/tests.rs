@@ -311,3 +311,30 @@ fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
         "{page}"
     );
 }
+
+/// The ranges between the brackets of an expression of JavaScript.
+fn ranges(class: &str) -> Vec<(u32, u32)> {
+    let letter = |text: &str| {
+        let digits = text.trim_start_matches(['u', 'x', '{']).trim_end_matches('}');
+        u32::from_str_radix(digits, 16).unwrap()
+    };
+    let range = |text: &str| match text.split_once("-\\") {
+        Some((first, last)) => (letter(first), letter(last)),
+        None => (letter(text), letter(text)),
+    };
+    // Each escape opens an item, except the one behind a hyphen.
+    let joined = class.replace("-\\", "-\u{1}");
+    joined.split('\\').skip(1).map(|item| range(&item.replace('\u{1}', "\\"))).collect()
+}
+
+#[test]
+fn what_is_not_seen_is_the_same_in_the_browser() {
+    let script = include_str!("../../../web/assets/console.js");
+    let class = script.split("const unseen = /[").nth(1).unwrap().split("]/gu").next().unwrap();
+    let ranges = ranges(class);
+    for letter in (0..=0x0010_FFFF).filter_map(char::from_u32) {
+        let number = u32::from(letter);
+        let is_among = ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
+        assert_eq!(is_among, model::is_unseen(letter), "U+{number:04X}");
+    }
+}

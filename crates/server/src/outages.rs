@@ -247,7 +247,7 @@ fn tell_of_orgs(seen: &mut OrgsSeen, sight: Sight, cause: &str) {
 /// nobody calls any more is forgotten without a word.
 fn tell(lost: &mut HashMap<ConnectorId, ErrorCode>, in_use: Vec<InUse>) {
     lost.retain(|id, _| in_use.iter().any(|it| it.id == *id));
-    for InUse { org, id, name, standing } in in_use {
+    for InUse { org, id, name, standing, .. } in in_use {
         match standing {
             Standing::Lost(Fault { code, message }) => {
                 if lost.insert(id, code.clone()).as_ref() != Some(&code) {

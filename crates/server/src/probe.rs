@@ -99,9 +99,12 @@ impl http_api::Probe for Probe {
 
     fn out_of_reach(&self, org: OrgId) -> Vec<OutOfReach> {
         let lost = self.tools.lost(Some(org)).into_iter();
-        let lost = lost.map(|(InUse { id, name, .. }, Fault { code, message })| OutOfReach {
-            connector: id,
+        let lost =
+            lost.map(|(InUse { id, name, revision, .. }, fault)| (id, name, revision, fault));
+        let lost = lost.map(|(connector, name, revision, Fault { code, message })| OutOfReach {
+            connector,
             name,
+            revision,
             code,
             message,
         });

@@ -31,7 +31,8 @@ pub struct Candidate<'a> {
 
 /// What the tools of a connector are kept with, in its adapter's own form. Each is an object whose
 /// member `digest` is that of the tool's definition, whose `entry` is the definition as written and whose
-/// `target` says where the tool runs.
+/// `target` says where the tool runs. Where the governed system gives its statement types, `statement` has
+/// them: `parameters`, each with `name` and `type`, and `columns`, each a name and a type.
 pub type KnownTools = BTreeMap<ToolName, Value>;
 
 /// What a look at one thing in a governed system came to.
@@ -56,12 +57,12 @@ pub enum LookedAt {
     Fail,
 }
 
-/// A part of an API's description that no tool of its connector uses.
+/// A part of an API's description that no tool of its connector can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotServed {
     /// The operation by its method and path, or a part of it.
     pub operation: String,
-    /// Why no tool uses it.
+    /// Why it cannot be served.
     pub reason: String,
 }
 
@@ -124,10 +125,10 @@ pub trait ConnectorCheck: Send + Sync {
         Ok(None)
     }
 
-    /// The parts of an API's description that no tool uses; none for a type without descriptions. The
-    /// governed system is not contacted.
-    async fn not_served(&self, _candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
-        Ok(Vec::new())
+    /// The chosen parts of an API's description that cannot be served; none for a type without
+    /// descriptions. The governed system is not contacted.
+    async fn not_served(&self, _candidate: Candidate<'_>) -> Vec<NotServed> {
+        Vec::new()
     }
 
     /// What of what tools write, and of these tables beside, the governed system's change log tells;

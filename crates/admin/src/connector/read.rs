@@ -42,6 +42,11 @@ pub struct ToolStanding<'a> {
     pub definition: Option<&'a Value>,
     /// Its definition as it was accepted.
     pub pinned_definition: Option<&'a Value>,
+    /// The types that the governed system gave its statement; nothing for a type of connectors that asks
+    /// for none.
+    pub types: Option<&'a Value>,
+    /// The types that it was accepted with.
+    pub pinned_types: Option<&'a Value>,
     /// What is said of it beyond its definition.
     pub settings: ToolSettings,
 }
@@ -94,6 +99,8 @@ impl<'a> ToolStanding<'a> {
             pinned_target: part(accepted, "target"),
             definition: part(found, "entry"),
             pinned_definition: part(accepted, "entry"),
+            types: part(found, "statement"),
+            pinned_types: part(accepted, "statement"),
             settings,
         }
     }
@@ -139,12 +146,12 @@ impl OrgView<'_> {
         Ok(self.admin.parts.connectors.setup(opened.candidate(), prepare)?)
     }
 
-    /// The parts of the description in a connector's config that none of its tools uses.
-    pub async fn not_served(&self, id: ConnectorId) -> Result<Vec<NotServed>, ConnectorError> {
+    /// The chosen parts of the description in a connector's config that cannot be served.
+    pub async fn not_served(&self, id: ConnectorId) -> Result<Vec<NotServed>, ChangeError> {
         let connector = self.connector(id).await?;
         let credential = Credential::new();
         let candidate = candidate(&connector, (&connector.config, &credential));
-        Ok(self.admin.parts.connectors.not_served(candidate).await?)
+        Ok(self.admin.parts.connectors.not_served(candidate).await)
     }
 }
 

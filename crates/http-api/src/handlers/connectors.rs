@@ -12,6 +12,7 @@ use web::{Call, List, ListView, Param, Reply};
 use crate::{
     access::{Admin, Viewer},
     app::App,
+    health::OutOfReach,
     refusal::Answer,
     wire::{
         connectors::{
@@ -47,28 +48,28 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/connectors`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).create_connector(connector_new(&call)?).await?;
-    let view = WithDeed::of(app.connector(&made.object), made.deed);
+    let view = WithDeed::of(app.connector_view(&made.object), made.deed);
     Ok(Reply::json(StatusCode::CREATED, &view))
 }
 
 /// `GET /v1/connectors/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let connector = app.admin.view(&caller).connector(call.param("id")?).await?;
-    Ok(Reply::ok(&app.connector(&connector)))
+    Ok(Reply::ok(&app.connector_view(&connector)))
 }
 
 /// `POST /v1/connectors/{id}`
 pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, edit) = (call.param("id")?, connector_edit(&call)?);
     let made = app.admin.change(&caller).update_connector(id, edit).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `DELETE /v1/connectors/{id}`
 pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).archive_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `PUT /v1/connectors/{id}/credential`
@@ -76,13 +77,13 @@ pub(crate) async fn set_credential(app: Arc<App>, caller: Admin, call: Call) -> 
     let (id, (kind, fields)) = (call.param("id")?, credential_new(&call)?);
     let given = (kind.as_deref(), fields);
     let made = app.admin.change(&caller).set_credential(id, given).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `DELETE /v1/connectors/{id}/credential`
 pub(crate) async fn remove_credential(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).remove_credential(call.param("id")?).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `POST /v1/connectors/{id}/test`
@@ -113,14 +114,14 @@ pub(crate) async fn not_served(app: Arc<App>, caller: Viewer, call: Call) -> Ans
 pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).enable_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `POST /v1/connectors/{id}/disable`
 pub(crate) async fn disable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
     let made = app.admin.change(&caller).disable_connector(id, &reason).await?;
-    Ok(Reply::ok(&WithDeed::of(app.connector(&made.object), made.deed)))
+    Ok(Reply::ok(&WithDeed::of(app.connector_view(&made.object), made.deed)))
 }
 
 /// `GET /v1/connectors/{id}/tools`
@@ -202,10 +203,14 @@ pub(crate) async fn recreate_slot(app: Arc<App>, caller: Admin, call: Call) -> A
 }
 
 impl App {
-    /// The connector, and whether this instance reached its system.
-    fn connector<'a>(&self, connector: &'a Connector) -> ConnectorView<'a> {
-        let lost = self.health.out_of_reach(connector.org);
-        ConnectorView::of(connector, lost.into_iter().find(|it| it.connector == connector.id))
+    /// The connector, with the reason why this instance cannot reach its system. What was tried of an
+    /// earlier revision says nothing of this one.
+    fn connector_view<'a>(&self, connector: &'a Connector) -> ConnectorView<'a> {
+        let is_it = |lost: &OutOfReach| {
+            lost.connector == connector.id && lost.revision == u64::from(connector.revision)
+        };
+        let lost = self.health.out_of_reach(connector.org).into_iter().find(is_it);
+        ConnectorView::of(connector, lost.filter(|_| connector.archived_at.is_none()))
     }
 }
 

@@ -197,7 +197,7 @@ fn webhook(endpoint: &Endpoint) -> Value {
 }
 
 fn out_of_reach(lost: &OutOfReach) -> Value {
-    let OutOfReach { connector, name, code, message } = lost;
+    let OutOfReach { connector, name, code, message, .. } = lost;
     json!({ "connector": connector, "name": name, "code": code, "message": message })
 }
 

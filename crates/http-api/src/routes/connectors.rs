@@ -2,7 +2,7 @@
 
 use web::{
     NOTHING,
-    Patience::{Short, Waits},
+    Patience::{Lists, Short, Waits},
     Table, at, json, query,
 };
 
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Table<App> {
         at("DELETE", "/v1/connectors/{id}/credential",       "removeConnectorCredential").with(FRESH_ADMINS, NOTHING,          Short, it::remove_credential),
         at("POST",   "/v1/connectors/{id}/test",             "testConnector")            .with(ADMINS,       NOTHING,          Waits, it::test),
         at("GET",    "/v1/connectors/{id}/setup",            "getConnectorSetup")        .with(VIEWERS,      query(it::SETUP), Short, it::setup),
-        at("GET",    "/v1/connectors/{id}/not_served",       "listConnectorNotServed")   .with(VIEWERS,      NOTHING,          Short, it::not_served),
+        at("GET",    "/v1/connectors/{id}/not_served",       "listConnectorNotServed")   .with(VIEWERS,      NOTHING,          Lists, it::not_served),
         at("POST",   "/v1/connectors/{id}/enable",           "enableConnector")          .with(FRESH_ADMINS, json(BODY),       Waits, it::enable),
         at("POST",   "/v1/connectors/{id}/disable",          "disableConnector")         .with(ADMINS,       json(BODY),       Short, it::disable),
         at("GET",    "/v1/connectors/{id}/witness",          "getConnectorWitness")      .with(VIEWERS,      NOTHING,          Short, it::witness),

@@ -44,7 +44,7 @@ pub(super) fn pages() -> Table<App> {
         at("GET",  "/app/policies",         "pagePolicies")  .with(VISITORS,  query(policies::LIST),   Short, rooms::policies),
         at("GET",  "/app/policies/{id}",    "pagePolicy")    .with(VISITORS,  query(rooms::POLICY),    Short, rooms::policy),
         at("GET",  "/app/connectors",       "pageConnectors").with(VISITORS,  query(connectors::ROOM), Short, connectors::list),
-        at("GET",  "/app/connectors/{id}",  "pageConnector") .with(VISITORS,  NOTHING,                 Short, connectors::one),
+        at("GET",  "/app/connectors/{id}",  "pageConnector") .with(VISITORS,  NOTHING,                 Lists, connectors::one),
         at("GET",  "/app/connectors/{id}/tools/{tool}", "pageConnectorTool").with(VISITORS, NOTHING,   Short, connectors::tool),
         at("GET",  "/app/webhooks",         "pageWebhooks")  .with(VISITORS,  NOTHING,                 Short, webhooks::list),
         at("GET",  "/app/webhooks/{id}",    "pageWebhook")   .with(VISITORS,  query(webhooks::ROOM),   Short, webhooks::one),

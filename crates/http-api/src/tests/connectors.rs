@@ -125,6 +125,17 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     assert_eq!(nobody.code(), (404, "not_found"));
     assert!(house.sealed().await.contains(&"tool.pinned".to_owned()));
 
+    // A type that the governed system gives is part of what is accepted.
+    let mut other = config.clone();
+    for (column, state) in [("int4", "changed"), ("int8", "changed")] {
+        other["tools"]["depot.read"]["column"] = json!(column);
+        post(&house, &path, json!({ "config": other })).await;
+        let read = house.get(&format!("{path}/tools/depot.read"), &house.org_key).await.body;
+        let types = json!({ "parameters": [], "columns": [{ "name": "id", "type": column }] });
+        assert_eq!((&read["state"], &read["types"]), (&json!(state), &types), "{read}");
+        assert_eq!(read["pinned_types"], Value::Null);
+    }
+
     let all = post(&house, &path, json!({ "config": config, "pin_tools": true })).await;
     assert_eq!(all.body["tools"]["pinned"], 2, "{}", all.body);
     let refresh = format!("{path}/tools/refresh");
@@ -172,13 +183,29 @@ async fn a_connector_that_this_instance_cannot_reach_says_why() {
     let lost = OutOfReach {
         connector: made.id().parse().unwrap(),
         name: "depot".parse().unwrap(),
+        revision: 1,
         code: ExecutionErrorCode::ConnectorAuthFailed.into(),
         message: "the login was refused".to_owned(),
     };
     *house.probe.lost.lock().unwrap() = vec![(house.org, lost)];
-    let found = house.get(&format!("/v1/connectors/{}", made.id()), &house.org_key).await;
+    let path = format!("/v1/connectors/{}", made.id());
+    let found = house.get(&path, &house.org_key).await;
     let expected = json!({ "code": "connector_auth_failed", "message": "the login was refused" });
     assert_eq!(found.body["unreachable"], expected);
+    let listed = house.get("/v1/connectors", &house.org_key).await.body;
+    for one in listed["data"].as_array().unwrap() {
+        assert!(one.get("unreachable").is_none(), "{one}");
+        if one["name"] != "depot" {
+            let path = format!("/v1/connectors/{}", one["id"].as_str().unwrap());
+            let other = house.get(&path, &house.org_key).await.body;
+            assert_eq!(other["unreachable"], Value::Null, "{other}");
+        }
+    }
+    // What failed before the credential was set says nothing of the new one.
+    let given = json!({ "fields": { "token": "a-new-one" } });
+    let credential = format!("{path}/credential");
+    let set = house.ask(("PUT", &credential), &house.org_key, Some(given)).await;
+    assert_eq!((set.status, &set.body["unreachable"]), (200, &Value::Null), "{}", set.body);
 }
 
 #[tokio::test]
@@ -194,7 +221,20 @@ async fn a_tool_is_hidden_and_made_stricter_by_an_admin() {
     assert_eq!(found, ["hidden", "destructive", "L2"], "{}", set.body);
     let back = post(&house, &path, json!({ "side_effect": null, "required_level": null })).await;
     let found = ["visibility", "side_effect", "required_level"].map(|name| &back.body[name]);
-    assert_eq!(found, [&json!("hidden"), &json!("read"), &Value::Null]);
+    assert_eq!(found, ["hidden", "read", "L0"]);
+    // A definition that became stricter than the setting counts.
+    let stricter = json!({ "tools": { "depot.read": {
+        "title": "Reads", "side_effect": "destructive", "required_level": "L1",
+    } } });
+    let set = post(&house, &path, json!({ "side_effect": "write", "required_level": "L0" })).await;
+    assert_eq!(set.body["side_effect"], "write", "{}", set.body);
+    let connector = format!("/v1/connectors/{}", made.id());
+    post(&house, &connector, json!({ "config": stricter, "pin_tools": true })).await;
+    let now = house.get(&path, &house.org_key).await.body;
+    assert_eq!(
+        (&now["side_effect"], &now["required_level"]),
+        (&json!("destructive"), &json!("L1"))
+    );
     let wrong = post(&house, &path, json!({ "side_effect": "much" })).await;
     assert_eq!((wrong.code(), wrong.param()), ((400, "validation_failed"), Some("side_effect")));
 }

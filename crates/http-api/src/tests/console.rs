@@ -230,6 +230,38 @@ async fn the_page_of_a_connector_shows_what_is_to_be_accepted_and_no_secret() {
 }
 
 #[tokio::test]
+async fn what_differs_of_a_tool_is_shown_also_if_its_definition_and_place_are_the_same() {
+    let house = House::new().await;
+    let config = |column: &str| json!({ "tools": { "depot.read": { "title": "Reads", "side_effect": "read", "column": column } } });
+    let made = json!({
+        "name": "depot", "type": "fake", "config": config("int4"),
+        "credential": { "kind": "token", "fields": { "token": "t" } },
+    });
+    let id = house.ask(("POST", "/v1/connectors"), &house.org_key, Some(made)).await.id();
+    let edit = json!({ "config": config("int8") });
+    let path = format!("/v1/connectors/{id}");
+    assert_eq!(house.ask(("POST", &path), &house.org_key, Some(edit)).await.status, 200);
+    let admin = approver(&house, "adm@example.com", Role::Admin).await.0;
+    for page in [format!("/app/connectors/{id}"), format!("/app/connectors/{id}/tools/depot.read")]
+    {
+        let html = text(&house.get(&page, &admin.key).await);
+        assert!(html.contains("other types than when it was accepted"), "{html}");
+        assert!(html.contains("<bdi>int4</bdi>") && html.contains("<bdi>int8</bdi>"), "{html}");
+    }
+    // Archived, it is read and offers nothing.
+    let reason = json!({ "reason": "Gone." });
+    assert_eq!(house.ask(("DELETE", &path), &house.org_key, Some(reason)).await.status, 200);
+    for page in [format!("/app/connectors/{id}"), format!("/app/connectors/{id}/tools/depot.read")]
+    {
+        let html = text(&house.get(&page, &admin.key).await);
+        assert!(
+            html.contains("depot.read") && !html.contains("data-send=\"POST /v1/conn"),
+            "{html}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_page_of_a_connector_offers_a_new_slot_to_admins_where_the_slot_is_broken() {
     let house = House::new().await;
     let log = json!({ "login": true, "tables": { "public.orders": [] } });

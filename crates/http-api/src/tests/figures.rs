@@ -335,6 +335,7 @@ async fn what_wants_an_eye_comes_the_gravest_first_and_eight_at_most() {
     let lost = OutOfReach {
         connector: depot.parse().unwrap(),
         name: "depot".parse().unwrap(),
+        revision: 1,
         code: ExecutionErrorCode::ConnectorAuthFailed.into(),
         message: "no login".to_owned(),
     };

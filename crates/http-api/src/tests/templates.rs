@@ -41,7 +41,7 @@ const BESIDE: [(&str, &[&str]); 8] = [
     ("the detail of a finding, a deed and the overview's attention",
                                         &["amends", "expected_digest", "fields_left_out", "observed", "observed_digest",
                                           "prev", "rows_left_out", "withheld"]),
-    ("the schema of a config",          &["enum", "maximum", "minimum", "properties"]),
+    ("a config and its schema",          &["auth", "enum", "maximum", "minimum", "properties"]),
 ];
 
 fn folder() -> PathBuf {

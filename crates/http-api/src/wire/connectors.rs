@@ -13,7 +13,7 @@ use model::{
     Visibility,
 };
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use web::{ApiError, Call, Fields, Word};
 
 use super::{agents::wish, policies::expected_revision};
@@ -257,6 +257,8 @@ pub(crate) struct ToolView<'a> {
     pinned_target: Option<&'a Value>,
     definition: Option<&'a Value>,
     pinned_definition: Option<&'a Value>,
+    types: Option<Value>,
+    pinned_types: Option<Value>,
     input_schema: Option<&'a Value>,
     side_effect: Option<SideEffect>,
     required_level: Option<Level>,
@@ -268,10 +270,10 @@ impl<'a> ToolView<'a> {
     pub(crate) fn of(connector: &Connector, standing: ToolStanding<'a>) -> Self {
         let entry = standing.pinned_definition.or(standing.definition);
         let word = |name: &str| entry.and_then(|entry| entry.get(name)?.as_str());
-        let defined = (
-            word("side_effect").and_then(|word| word.parse().ok()),
-            word("required_level").and_then(|word| word.parse().ok()),
-        );
+        let effect = word("side_effect").and_then(|word| word.parse().ok());
+        // A definition that says nothing asks for no evidence beyond the report.
+        let level = word("required_level").and_then(|word| word.parse().ok());
+        let level = level.or_else(|| entry.map(|_| Level::L0));
         let settings = standing.settings;
         let shown = standing.definition.or(standing.pinned_definition);
         Self {
@@ -291,12 +293,25 @@ impl<'a> ToolView<'a> {
             pinned_target: standing.pinned_target,
             definition: standing.definition,
             pinned_definition: standing.pinned_definition,
+            types: standing.types.map(types),
+            pinned_types: standing.pinned_types.map(types),
             input_schema: entry.and_then(|entry| entry.get("args")),
-            side_effect: settings.side_effect.or(defined.0),
-            required_level: settings.required_level.or(defined.1),
+            side_effect: settings.side_effect.max(effect),
+            required_level: settings.required_level.max(level),
             visibility: if settings.hidden { Visibility::Hidden } else { Visibility::Visible },
         }
     }
+}
+
+/// The types of a statement's parameters and columns, each with its name.
+fn types(kept: &Value) -> Value {
+    let rows = |name: &str| kept.get(name).and_then(Value::as_array).into_iter().flatten();
+    let parameter = |it: &Value| json!({ "name": it.get("name"), "type": it.get("type") });
+    let column = |it: &Value| json!({ "name": it.get(0), "type": it.get(1) });
+    json!({
+        "parameters": rows("parameters").map(parameter).collect::<Vec<_>>(),
+        "columns": rows("columns").map(column).collect::<Vec<_>>(),
+    })
 }
 
 /// Reads the body of `POST /v1/connectors`.

@@ -75,13 +75,13 @@ impl ConnectorCheck for Adapters {
         connectors::setup_script(&blueprint, witness).map_err(unfit)
     }
 
-    async fn not_served(&self, candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
+    async fn not_served(&self, candidate: Candidate<'_>) -> Vec<NotServed> {
         let blueprint = blueprint(candidate, KnownTools::new());
         // A description of a megabyte takes too long for a thread that serves other requests.
         let read = tokio::task::spawn_blocking(move || connectors::not_served(&blueprint)).await;
-        let unread = |_| UnfitError::Config(vec!["its description cannot be read".to_owned()]);
-        let parts = read.map_err(unread)?.map_err(unfit)?.into_iter();
-        Ok(parts.map(|(operation, reason)| NotServed { operation, reason }).collect())
+        let parts = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        let part = |(operation, reason)| NotServed { operation, reason };
+        parts.into_iter().map(part).collect()
     }
 
     async fn coverage(

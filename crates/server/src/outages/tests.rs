@@ -26,6 +26,7 @@ fn connector(name: &str) -> InUse {
         org: mint.id(OrgId::from_uuid),
         id: mint.id(ConnectorId::from_uuid),
         name: name.parse::<ConnectorName>().unwrap(),
+        revision: 1,
         standing: Standing::Reached,
     }
 }

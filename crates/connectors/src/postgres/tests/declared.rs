@@ -55,7 +55,7 @@ async fn comes_to(blueprint: &Blueprint, code: &str) {
     let registry = Registry::new(deps(PrivateNetworks::Allowed));
     let connector = connector_of(&registry, blueprint).await.unwrap();
     let in_use = registry.in_use(|_, _, _| true);
-    let [InUse { org, id, name, standing: Standing::Lost(fault) }] = in_use.as_slice() else {
+    let [InUse { org, id, name, standing: Standing::Lost(fault), .. }] = in_use.as_slice() else {
         panic!("{in_use:?}")
     };
     assert_eq!((*org, *id, name), (blueprint.org, blueprint.id, &blueprint.name));

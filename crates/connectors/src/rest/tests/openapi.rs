@@ -6,7 +6,7 @@ use super::world::{Stub, blueprint, built, named, run, word};
 use crate::{
     Blueprint, check, findings,
     rest::{
-        convert,
+        convert, not_served,
         openapi::{self, Choice, Description, LeftOut},
     },
 };
@@ -416,6 +416,36 @@ fn the_schemas_of_a_connectors_tools_are_bounded_together() {
     assert!(found.contains(too_much), "{found}");
     // Whoever makes a file of it has them all left out.
     assert_eq!(convert(&large(30, 25_000).to_string(), &[]).unwrap().left_out.len(), 30);
+}
+
+/// What is not served is what was chosen; without a choice, it is all that cannot be served.
+#[test]
+fn what_is_not_served_is_listed_with_its_reason_up_to_a_bound() {
+    let listed = |config: &Value| not_served(&"pets".parse().unwrap(), config);
+    let photo = |at: usize| {
+        let body = json!({"content": {"image/png": {}}});
+        (format!("/{at}"), json!({"put": {"tags": ["photos"], "requestBody": body}, "get": {}}))
+    };
+    let with = |count| {
+        let paths: serde_json::Map<_, _> = (0..count).map(photo).collect();
+        config(described(Value::Object(paths)))
+    };
+    let reason = "its body is `image/png`, and neither JSON nor a form".to_owned();
+    let mut some = with(2);
+    let both = ["PUT /0", "PUT /1"].map(|put| (put.to_owned(), reason.clone()));
+    assert_eq!(listed(&some), both);
+    some["operations"] = json!([{"operation": "GET /0"}]);
+    assert_eq!(listed(&some), []);
+    some["operations"] = json!([{"operation": "GET /0"}, {"tag": "photos"}]);
+    assert_eq!(listed(&some), both);
+    let mut many = with(1_500);
+    many["operations"] = json!([{"operation": "GET /0"}, {"tag": "photos"}]);
+    let long = listed(&many);
+    assert_eq!((long.len(), &*long[1_000].0), (1_001, "500 more parts"));
+    // A config that this version does not read serves nothing, and says why.
+    let unread = listed(&with(5_001));
+    assert_eq!(unread[0].1, "expected at most 5000 operations");
+    assert_eq!(listed(&json!({"base_url": "https://example.com", "tools": []})).len(), 1);
 }
 
 #[test]

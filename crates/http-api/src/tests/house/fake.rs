@@ -46,7 +46,12 @@ impl ConnectorCheck for Fake {
                 let known = |(name, entry): (&String, &Value)| {
                     let digest = crypto::sha256(crypto::json::canonical(entry));
                     let name = name.parse().expect("a tool's name");
-                    (name, json!({ "digest": digest, "entry": entry }))
+                    let mut known = json!({ "digest": digest, "entry": entry });
+                    if let Some(column) = known["entry"].as_object_mut().unwrap().remove("column") {
+                        known["statement"] =
+                            json!({ "parameters": [], "columns": [["id", column]] });
+                    }
+                    (name, known)
                 };
                 Ok(tools.map(known).collect())
             }
@@ -72,13 +77,13 @@ impl ConnectorCheck for Fake {
         Ok(script.map(|script| format!("{script} -- {prepare:?}")))
     }
 
-    async fn not_served(&self, candidate: Candidate<'_>) -> Result<Vec<NotServed>, UnfitError> {
+    async fn not_served(&self, candidate: Candidate<'_>) -> Vec<NotServed> {
         let parts = candidate.config["not_served"].as_object().into_iter().flatten();
         let part = |(operation, reason): (&String, &Value)| NotServed {
             operation: operation.clone(),
             reason: reason.as_str().expect("a reason").to_owned(),
         };
-        Ok(parts.map(part).collect())
+        parts.map(part).collect()
     }
 
     async fn coverage(
