@@ -47,6 +47,8 @@ pub struct ShownDelivery {
     pub event: Option<Event>,
     /// How many attempts are left if all of them fail.
     pub attempts_left: usize,
+    /// When those after the next one are made if all of them fail.
+    pub later: Vec<Timestamp>,
 }
 
 impl ShownDelivery {
@@ -96,7 +98,16 @@ impl Webhooks {
 
     fn shown_delivery(&self, delivery: Delivery, event: Option<Event>) -> ShownDelivery {
         let left = self.parts.limits.attempts().saturating_sub(delivery.tries.len());
-        ShownDelivery { attempts_left: if delivery.is_open() { left } else { 0 }, delivery, event }
+        let moments = delivery.tries.first().map(|tried| tried.at).zip(delivery.next_at);
+        let later = moments
+            .filter(|_| delivery.is_open())
+            .map(|moments| self.parts.limits.later_tries(moments, delivery.tries.len()));
+        ShownDelivery {
+            attempts_left: if delivery.is_open() { left } else { 0 },
+            later: later.unwrap_or_default(),
+            delivery,
+            event,
+        }
     }
 
     /// Counts the deliveries of an endpoint by status: those that began from `from` on and before
@@ -170,7 +181,7 @@ impl Webhooks {
         caller: &impl MayChange,
         id: DeliveryId,
     ) -> Result<ShownDelivery, WebhookError> {
-        let ShownDelivery { delivery: before, event, attempts_left } =
+        let ShownDelivery { delivery: before, event, attempts_left, .. } =
             self.delivery(caller, id).await?;
         let key = (caller.org(), before.webhook);
         if before.is_open() {

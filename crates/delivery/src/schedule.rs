@@ -64,6 +64,20 @@ impl Limits {
         Some((first + due).max(last + apart))
     }
 
+    /// When a delivery is tried after its next try, if that and all later ones fail when they are due.
+    pub(crate) fn later_tries(
+        &self,
+        (first, next): (Timestamp, Timestamp),
+        tried: usize,
+    ) -> Vec<Timestamp> {
+        let mut last = next;
+        let later = (tried.saturating_add(1)..).map_while(|tried| {
+            last = self.next_try((first, last), tried)?;
+            Some(last)
+        });
+        later.collect()
+    }
+
     /// The most attempts of a delivery.
     pub(crate) fn attempts(&self) -> usize {
         self.max_attempts.saturating_add(1)

@@ -255,6 +255,7 @@ fn webhook(change: &Value) -> String {
         "id": "whd_1", "event": "evt_1", "type": "deed.sealed", "status": "dead", "attempt": 4,
         "subject": "deed_01k6ga3wvw", "attempts_left": 0, "body": "{\"data\":\"<b>\"}",
         "error_class": "tls", "http_status": null, "duration_ms": 10_012, "next_attempt_at": null,
+        "later_attempts_at": [],
         "attempts": tries, "created_at": at,
     });
     let mut shell = shell();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::Role;
+use model::{Role, Timestamp};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -242,6 +242,9 @@ async fn deliveries_show_what_they_post_and_are_counted_by_the_hour() {
     let list = house.get(&format!("{path}/deliveries?status=retrying"), &house.org_key).await.body;
     let [one] = list["data"].as_array().unwrap().as_slice() else { panic!("{list}") };
     assert_eq!((&one["attempt"], &one["attempts_left"]), (&json!(1), &json!(8)));
+    let first: Timestamp = one["attempts"][0]["at"].as_str().unwrap().parse().unwrap();
+    let minutes = [2, 10, 30, 60, 180, 360, 720].map(|it| first + Duration::from_mins(it));
+    assert_eq!(one["later_attempts_at"], json!(minutes));
     let body: Value = serde_json::from_str(one["body"].as_str().unwrap()).unwrap();
     assert_eq!((&body["id"], &body["type"]), (&one["event"], &json!("webhook.ping")));
     assert_eq!(body["data"]["object"]["id"], one["subject"]);
