@@ -405,7 +405,7 @@ async function proves(desktop, saved) {
   await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] button").click()`);
   await desktop.until(`document.querySelectorAll("form[data-send='POST /v1/policies/test'] .lines li").length === 2`);
   const lines = await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] .lines").textContent`);
-  holds(lines.startsWith("✓ notes are asked about") && lines.includes("⊗ notes are denied: "), `each test is told: ${lines}`);
+  holds(lines.startsWith("✓ passed notes are asked about") && lines.includes("⊗ failed notes are denied: "), `each test is told: ${lines}`);
   told("the tests of a policy were written, kept and run");
 }
 
