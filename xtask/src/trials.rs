@@ -20,6 +20,9 @@ const RACES: &str = "10000";
 /// How often a Stop is asked for while 64 starters on three instances call.
 const STOPS: &str = "500";
 
+/// How long one fault may take where all of them strike at a few points, one after the other at each.
+const STRUCK_WITHIN: Duration = Duration::from_secs(3);
+
 /// How the names of the points around a call's evidence begin, which calls of another kind pass.
 const WITNESS: [&str; 3] = ["witness.", "evidence.", "amend."];
 
@@ -59,9 +62,10 @@ pub(crate) fn faults(workspace: &Workspace, request: &cli::Faults) -> Result<()>
 
 /// So many faults at some points, and nothing else.
 fn struck_at(kills: u32, point: &str) -> Trial {
+    let time = STRUCK_WITHIN.saturating_mul(kills);
     let kills = kills.to_string();
     let is_witness = WITNESS.iter().any(|beginning| point.starts_with(beginning));
-    let trial = Trial::of("tests", "faults").with("CHANCERY_CRASH_AT", point);
+    let trial = Trial::of("tests", "faults").with("CHANCERY_CRASH_AT", point).longer(time);
     if is_witness {
         trial.named("crash::witnessing::").with("CHANCERY_CRASH_ROUNDS", kills)
     } else {

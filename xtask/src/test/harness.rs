@@ -72,11 +72,20 @@ impl Binary {
 
 /// Runs the command, which prints what the test harness prints, shows that, and reads it.
 pub(super) fn run(command: &mut Command) -> Result<Outcome> {
-    shown(command, io::stdout())
+    run_longer(command, Duration::ZERO)
 }
 
-fn shown(command: &mut Command, place: impl Write + Send + 'static) -> Result<Outcome> {
-    let Watched { status, said } = process::watched(command, LIMIT, place)?;
+/// The same for a run that may take so much longer than others.
+pub(super) fn run_longer(command: &mut Command, more: Duration) -> Result<Outcome> {
+    shown(command, LIMIT.saturating_add(more), io::stdout())
+}
+
+fn shown(
+    command: &mut Command,
+    limit: Duration,
+    place: impl Write + Send + 'static,
+) -> Result<Outcome> {
+    let Watched { status, said } = process::watched(command, limit, place)?;
     let mut outcome = read(&said);
     let is_told = status.success() || !outcome.failed.is_empty();
     if !is_told || ends(&said) == 0 {
@@ -179,7 +188,7 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
         let said = "test a ... ok\ntest b has been running for over 60 seconds\n";
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &format!("printf '{said}'; kill -9 $$")]);
-        let outcome = shown(&mut command, io::sink()).unwrap();
+        let outcome = shown(&mut command, LIMIT, io::sink()).unwrap();
         let broken = outcome.broken.unwrap();
         assert!(broken.contains("still running: [b]"), "{broken}");
     }
@@ -189,6 +198,6 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
         let ok = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &format!("echo '{ok}'; exit 7")]);
-        assert!(shown(&mut command, io::sink()).unwrap().broken.is_some());
+        assert!(shown(&mut command, LIMIT, io::sink()).unwrap().broken.is_some());
     }
 }

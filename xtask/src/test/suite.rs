@@ -2,7 +2,7 @@
 //! report of what came of them.
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::harness::{self, Binary, Failed, Outcome};
 use super::{DEADLINE, END_TO_END, GATED, THREADS, binaries, name_test_data, of_tests, threads};
@@ -52,12 +52,14 @@ pub(crate) struct Trial {
     target: &'static str,
     named: &'static str,
     environment: Vec<(&'static str, String)>,
+    /// How much longer than another test each of them may take.
+    more: Duration,
 }
 
 impl Trial {
     /// All tests of this target.
     pub(crate) fn of(package: &'static str, target: &'static str) -> Self {
-        Self { package, target, named: "", environment: Vec::new() }
+        Self { package, target, named: "", environment: Vec::new(), more: Duration::ZERO }
     }
 
     /// Only the tests whose names hold this.
@@ -69,6 +71,11 @@ impl Trial {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.environment.push((name, value.into()));
         self
+    }
+
+    /// With so much more time for each test.
+    pub(crate) fn longer(self, more: Duration) -> Self {
+        Self { more, ..self }
     }
 }
 
@@ -83,7 +90,8 @@ pub(crate) fn trial(workspace: &Workspace, consent: Consent, trial: &Trial) -> R
             println!("\n     Running {test}");
             let started = Instant::now();
             let mut command = binary.command(&["--exact", test, "--nocapture"]);
-            let mut outcome = harness::run(suite.with_names(&mut command))?;
+            let command = suite.with_names(&mut command);
+            let mut outcome = harness::run_longer(command, trial.more)?;
             // What it printed was not captured, so that the harness names no test and repeats nothing.
             let output = outcome.broken.take();
             outcome.failed.extend(output.map(|output| Failed { name: test.clone(), output }));

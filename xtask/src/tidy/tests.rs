@@ -267,7 +267,7 @@ fn code_comments_tests_and_excepted_phrases_are_free_to_use_any_word() {
         ("docs/decisions/0001-x.md", "It is told."),
         ("CHANGELOG.md", "It is told."),
         ("crates/http-api/api/x.yaml", "answer: { $ref: \"#/x\" }\nrequired: [answer]"),
-        ("crates/http-api/api/answers.yaml", "x: \"It is told.\""),
+        ("crates/http-api/api/examples/answers.yaml", "x: \"It is told.\""),
         (
             "crates/gate/src/x.rs",
             "/// It is told.\nconst X: &str = \"alone\";\nlet x = \"{told} `alone` \";",

@@ -44,7 +44,7 @@ fn reader(file: &File) -> Option<Reader> {
         Some(quoted)
     } else if file.has_ending("md") && !NO_PROSE.iter().any(|it| path.contains(it)) {
         Some(prose)
-    } else if folder == "crates/http-api/api" && path != "crates/http-api/api/answers.yaml" {
+    } else if folder == "crates/http-api/api" {
         Some(described)
     } else if is_product(file) {
         Some(said)
