@@ -96,6 +96,24 @@ impl Filled {
             "credential": { "kind": "bearer", "fields": { "token": TOKEN } },
         });
         org.send(Request::post("/v1/connectors", &pets)).await.is(201);
+        // What is not served is shown with its path and its media type.
+        let described = json!({
+            "openapi": "3.0.3",
+            "info": { "title": SHORT, "version": SHORT },
+            "paths": {
+                "/pets": { "get": { "summary": SHORT, "description": CANARY } },
+                (format!("/{}", dense(SHORT))): { "put": {
+                    "requestBody": { "content": { SHORT: {} } },
+                } },
+            },
+        });
+        let zoo = json!({
+            "name": "zoo", "type": "rest",
+            "config": { "base_url": self.pets.url(), "auth": "none", "openapi": described },
+        });
+        let made = org.send(Request::post("/v1/connectors", &zoo)).await.is(201);
+        let path = format!("/v1/connectors/{}/not_served", made["id"].as_str().unwrap());
+        assert_eq!(org.read(&path).await["data"].as_array().unwrap().len(), 1);
         for (number, outcome) in ["allow", "require_approval"].into_iter().enumerate() {
             self.house.activate(&format!("canary-{number}"), &policy(outcome).to_string()).await;
             if outcome == "allow" {
@@ -213,7 +231,16 @@ async fn crawl(filled: &Filled) -> Vec<(String, String)> {
 async fn what_agents_and_strangers_write_is_text_in_every_page_mail_and_export() {
     let Some(filled) = Filled::new().await else { return };
     let pages = crawl(&filled).await;
-    let rooms = ["approvals", "actions", "agents", "policies", "connectors", "ledger", "settings"];
+    let rooms = [
+        "approvals",
+        "actions",
+        "agents",
+        "policies",
+        "connectors",
+        "webhooks",
+        "ledger",
+        "settings",
+    ];
     for room in rooms {
         let inside = format!("/app/{room}");
         let count = pages.iter().filter(|(path, _)| path.starts_with(&inside)).count();
