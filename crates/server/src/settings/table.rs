@@ -183,7 +183,7 @@ pub(super) const SERVER: &[Row] = &[
     unset("SERVICE_MAIL_CA_FILE",          Path,                                              "PEM file with the certificate authorities for the mail server; they replace the public ones."),
     unset("SERVICE_MAIL_USER",             Line,                                              "User that the service logs in to the mail server as."),
     unset("SERVICE_MAIL_PASSWORD_FILE",    Path,                                              "File with that user's password, on one line."),
-    unset("SERVICE_MAIL_FROM",             Address,                                           "Sender of sign-in and invitation mails; required with a mail server."),
+    unset("SERVICE_MAIL_FROM",             Address,                                           "Sender of all mails; required with a mail server."),
     unset("SERVICE_MAIL_OUTBOX",           Path,                                              "Folder that mail is written to as `.eml` files instead of being sent to a server.").dev_only(),
     row(  "SERVICE_SLOT_LAG_ALERT_MB",     Number(1, 1_048_576),     "512",                   "Amount of log, in MiB, that a slot may prevent a governed database from removing before health reports it."),
     row(  "SERVICE_DECODER_PAUSE",         Switch,                   "false",                 "Pauses the reading of change logs, as if it were stalled.").dev_only(),
