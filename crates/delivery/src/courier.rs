@@ -12,7 +12,7 @@
 mod telling;
 mod tries;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, iter, sync::Arc, time::Duration};
 
 use act::ActError;
 use event::{Event, Types};
@@ -265,19 +265,16 @@ impl Courier {
 
     fn target(&self, Claimed { claim, time, .. }: &Claimed) -> Option<Target> {
         let ((org, id), time) = (claim.key(), *time);
-        let sealed = claim.webhook.sealed_secrets(time.now(&*self.parts.clock));
         let open = |sealed: &str| SigningSecret::open(&self.parts.vault, (org, id), sealed);
-        match sealed.map(open).collect::<Result<_, _>>() {
-            Ok(secrets) => {
-                let (url, wanted) = (claim.webhook.url.clone(), Wanted::of(&claim.webhook));
-                Some(Target { org, id, url, secrets, wanted, time })
-            }
-            Err(error) => {
-                tracing::error!(%org, webhook = %id, error = causes(&error),
-                    "nothing is posted to an endpoint whose secret does not open");
-                None
-            }
-        }
+        let mut sealed = claim.webhook.sealed_secrets(time.now(&*self.parts.clock)).map(open);
+        let current = sealed.next()?.inspect_err(|error| {
+            tracing::error!(%org, webhook = %id, error = causes(error),
+                "nothing is posted to an endpoint whose signing secret cannot be decrypted");
+        });
+        // A previous secret that is lost keeps no event from the receivers that know the current one.
+        let secrets = iter::once(current.ok()?).chain(sealed.filter_map(Result::ok)).collect();
+        let (url, wanted) = (claim.webhook.url.clone(), Wanted::of(&claim.webhook));
+        Some(Target { org, id, url, secrets, wanted, time })
     }
 
     async fn round(&self, claimed: &Claimed, target: Target) -> Result<Round, StoreDown> {

@@ -57,6 +57,10 @@ pub struct Shown {
     pub state: LaneState,
     /// While it fails, the earliest moment at which it is disabled.
     pub disables_at: Option<Timestamp>,
+    /// Whether the vault decrypts its signing secret. Nothing is posted to it otherwise.
+    pub is_secret_readable: bool,
+    /// Until when the previous secret signs as well; nothing where the vault cannot decrypt it.
+    pub previous_expires_at: Option<Timestamp>,
 }
 
 impl Shown {
@@ -87,7 +91,16 @@ impl Webhooks {
     pub fn shown(&self, webhook: Webhook, state: LaneState) -> Shown {
         let state = LaneState { lane: state.lane.of(&webhook), ..state };
         let disables_at = self.parts.limits.disables_at(&state.lane);
-        Shown { disables_at: disables_at.filter(|_| webhook.is_open()), webhook, state }
+        let key = (webhook.org, webhook.id);
+        let opens = |sealed: &str| SigningSecret::open(&self.parts.vault, key, sealed).is_ok();
+        let previous = webhook.previous_secret.as_ref().filter(|previous| opens(&previous.sealed));
+        Shown {
+            disables_at: disables_at.filter(|_| webhook.is_open()),
+            is_secret_readable: opens(&webhook.secret),
+            previous_expires_at: previous.map(|previous| previous.expires_at),
+            webhook,
+            state,
+        }
     }
 
     /// An endpoint of the org.
@@ -219,7 +232,7 @@ impl Webhooks {
         disabled.await
     }
 
-    /// Gives an endpoint another secret, and shows it. The one before signs beside it for this long.
+    /// Gives an endpoint another secret, and shows it. The previous one signs as well for this long.
     pub async fn roll_secret(
         &self,
         caller: &impl MayChange,
@@ -247,7 +260,7 @@ impl Webhooks {
     }
 
     /// Encrypts an endpoint's secrets, which stay the same, under the vault's first key; nothing where
-    /// they are.
+    /// they are. A previous secret that signs no longer is dropped.
     pub async fn reencrypt(
         &self,
         caller: &impl MayChange,
@@ -263,7 +276,9 @@ impl Webhooks {
             self.sealed(&secret, key)
         };
         let secret = moved(&webhook.secret)?;
-        let previous = match &webhook.previous_secret {
+        let now = self.parts.store.time().await?;
+        let previous = webhook.previous_secret.as_ref().filter(|it| now < it.expires_at);
+        let previous = match previous {
             None => None,
             Some(PreviousSecret { sealed, expires_at }) => {
                 Some(PreviousSecret { sealed: moved(sealed)?, expires_at: *expires_at })

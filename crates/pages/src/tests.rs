@@ -115,6 +115,10 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
             "webhook_endpoint": "whe_1", "url": "https://a.example/<b>", "failing_since": at,
             "disables_at": null, "disabled_at": at,
         } },
+        { "kind": "webhook_secret_unreadable", "data": {
+            "webhook_endpoint": "whe_3", "url": "https://c.example", "failing_since": null,
+            "disables_at": null, "disabled_at": null,
+        } },
         { "kind": "webhook_failing", "data": {
             "webhook_endpoint": "whe_2", "url": "https://b.example", "failing_since": at,
             "disables_at": at, "disabled_at": null,
@@ -236,7 +240,7 @@ fn webhook(change: &Value) -> String {
         "id": "whe_1", "url": "https://hooks.example/<b>", "description": "the <b> case system", "types": [],
         "agent": "agt_1", "api_version": "2026-10-01", "status": "failing", "disabled_at": null,
         "disabled_because": null, "failing_since": at, "disables_at": "1970-01-04T00:00:00.000Z", "last_delivered_at": null,
-        "events_behind": 1_200,
+        "events_behind": 1_200, "secret_readable": true,
         "previous_secret_expires_at": at, "revision": 3, "created_at": at,
     });
     it.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -274,7 +278,10 @@ fn webhook(change: &Value) -> String {
 
 #[test]
 fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
+    let lost = "The signing secret cannot be decrypted, so nothing is posted.";
+    assert!(webhook(&json!({ "secret_readable": false })).contains(lost));
     let page = webhook(&json!({})).replace("&#x2f;", "/");
+    assert!(!page.contains(lost));
     for told in [
         "Failing for 0 s",
         "<rect class=\"waits\"",

@@ -11,6 +11,8 @@ use std::{
 
 use act::{Act, ActError, By, Fact, MayChange, MayView, Record};
 use async_trait::async_trait;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::{Secret, vault::Ring};
 use deed::Subject;
 use delivery::{
     Aside, Courier, Delivery, DeliveryList, DeliveryStore, Limits, NewWebhook, Parts, Post, Sender,
@@ -265,6 +267,13 @@ impl World {
         Courier::new(self.parts.clone(), self.aside.clone())
     }
 
+    /// The webhooks and the courier of an instance whose vault has these keys.
+    pub(crate) fn under_keys(&self, keys: &[u8]) -> (Webhooks, Courier) {
+        let vault = Arc::new(ring(keys));
+        let parts = Parts { vault, ..self.parts.clone() };
+        (Webhooks::new(parts.clone()), Courier::new(parts, self.aside.clone()))
+    }
+
     pub(crate) async fn endpoint(&self, types: &[&str]) -> (Webhook, SigningSecret) {
         self.endpoint_at(URL, types).await
     }
@@ -362,6 +371,12 @@ impl World {
         let of_kind = events.into_iter().filter(|event| event.kind == kind);
         of_kind.map(|event| event.envelope().to_string()).collect()
     }
+}
+
+/// A vault's keys, of which each repeats one byte. The fixture's is of zeros.
+fn ring(keys: &[u8]) -> Ring {
+    let keys: Vec<_> = keys.iter().map(|byte| STANDARD.encode([*byte; 32])).collect();
+    Ring::parse(&Secret::new(keys.join(","))).unwrap()
 }
 
 /// Whether the request was signed with these secrets, in this order.

@@ -78,6 +78,10 @@ impl App {
         for endpoint in endpoints.iter().filter(|it| was_disabled_for_failing(it)) {
             add(ItemKind::WebhookDisabled, webhook(endpoint));
         }
+        for endpoint in endpoints.iter().filter(|it| it.webhook.is_open() && !it.is_secret_readable)
+        {
+            add(ItemKind::WebhookSecretUnreadable, webhook(endpoint));
+        }
         let odd =
             Filter { verdicts: vec![Verdict::Mismatch], from: Some(from), ..Filter::default() };
         for action in self.found_late(caller, from).await? {
@@ -186,7 +190,7 @@ fn was_disabled_for_failing(endpoint: &Endpoint) -> bool {
 }
 
 fn webhook(endpoint: &Endpoint) -> Value {
-    let Endpoint { webhook, state, disables_at } = endpoint;
+    let Endpoint { webhook, state, disables_at, .. } = endpoint;
     json!({
         "webhook_endpoint": webhook.id,
         "url": webhook.url,

@@ -22,7 +22,7 @@ use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use ledger::{
     EventStore, Ledger,
-    record::{Action, PolicyMode},
+    record::{Action, OrgWebhooks, PolicyMode},
 };
 use model::{AgentId, ConnectorId, IntentMode, KeyId, LogGap, OrgId, Outcome, Scope, SideEffect};
 use records::Records;
@@ -393,6 +393,11 @@ impl House {
     /// Has the record say something else of an action.
     pub(super) async fn rewrite(&self, action: Action) {
         self.fixture.write(self.org, Arc::new(action)).await;
+    }
+
+    /// Writes the org's webhook endpoints as they are given.
+    pub(super) async fn rewrite_webhooks(&self, webhooks: OrgWebhooks) {
+        self.fixture.write(self.org, webhooks).await;
     }
 
     /// Sends a refund of this amount.

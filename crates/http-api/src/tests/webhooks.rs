@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use delivery::DeliveryStore as _;
+use ledger::record::{OrgWebhooks, Webhook};
 use model::{Role, Timestamp};
 use serde_json::{Value, json};
 
@@ -338,6 +340,34 @@ async fn an_endpoint_that_fails_needs_attention_until_it_is_enabled_again() {
     // One that a person disabled is as they want it.
     assert_eq!(ask(&house, "POST", &format!("{path}/disable"), None).await.status, 200);
     assert_eq!(needs().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_endpoint_whose_secret_cannot_be_decrypted_needs_attention() {
+    let house = House::new().await;
+    let id = made(&house).await.id();
+    let path = format!("/v1/webhook_endpoints/{id}");
+    let all = house.store.webhooks(house.org).await.unwrap();
+    let lost = Webhook { secret: "AAAA".to_owned(), ..all[0].clone() };
+    house.rewrite_webhooks(OrgWebhooks { org: house.org, endpoints: all }.with(lost)).await;
+    assert_eq!(house.get(&path, &house.org_key).await.body["secret_readable"], false);
+    let needs = async || house.get("/v1/overview", &house.org_key).await.body["attention"].clone();
+    let item = json!([{ "kind": "webhook_secret_unreadable", "data": {
+        "webhook_endpoint": id, "url": URL, "failing_since": null, "disables_at": null,
+        "disabled_at": null,
+    } }]);
+    assert_eq!(needs().await, item);
+    // One that a person disabled is as they want it.
+    assert_eq!(ask(&house, "POST", &format!("{path}/disable"), None).await.status, 200);
+    assert_eq!(needs().await, json!([]));
+    assert_eq!(ask(&house, "POST", &format!("{path}/enable"), None).await.status, 200);
+    assert_eq!(needs().await, item);
+    // The secret that was lost is not said to sign beside the new one.
+    let roll = json!({ "expires_in": 60 });
+    let rolled = ask(&house, "POST", &format!("{path}/secret/roll"), Some(roll)).await.body;
+    assert_eq!(rolled["secret_readable"], true, "{rolled}");
+    assert_eq!(rolled["previous_secret_expires_at"], Value::Null);
+    assert_eq!(needs().await, json!([]));
 }
 
 #[tokio::test]

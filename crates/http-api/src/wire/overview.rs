@@ -163,6 +163,7 @@ pub(crate) enum ItemKind {
     SlotInvalidated,
     SlotLagging,
     WebhookDisabled,
+    WebhookSecretUnreadable,
     Mismatch,
     ApprovalExpiring,
     ActivationWaits,
