@@ -190,9 +190,6 @@ const once = (form, { secret, id }) => {
   shows(place);
   form.querySelector("button.primary").hidden = true;
 };
-/** The lines of a check; the results of a policy's tests become such lines. */
-const checked = ({ checks, results }) => checks ?? results.map(({ name, passed, differences }) =>
-  ({ name, ok: passed, state: passed ? "pass" : "fail", detail: differences.join(" ") }));
 /** A link that signs in in a new window, so that this page keeps what was typed. */
 const elsewhere = (page) => {
   const href = `${page}?next=${encodeURIComponent(location.pathname + location.search)}`;
@@ -270,18 +267,15 @@ const send = async (form) => {
     said.textContent = filled(form.dataset.says, reply) + more;
     shows(said);
   } else if ("lines" in form.dataset) {
-    const words = { pass: "✓", advice: "!", fail: "⊗" };
-    const spokenWords = { pass: "passed", advice: "advice", fail: "failed" };
-    const looks = { pass: "yes", advice: "maybe", fail: "no" };
-    const line = (it) => {
-      const shown = make("li", "", { className: looks[it.state] });
+    const line = ({ name, passed, differences }) => {
+      const shown = make("li", "", { className: passed ? "yes" : "no" });
       const text = make("span", "");
-      text.append(make("strong", seen(it.name)), seen(it.detail && `: ${it.detail}`));
-      shown.append(make("span", words[it.state], { ariaHidden: true }), make("span", ` ${spokenWords[it.state]} `, { className: "hidden" }), text);
+      text.append(make("strong", seen(name)), seen(differences.length ? `: ${differences.join(" ")}` : ""));
+      shown.append(make("span", passed ? "✓" : "⊗", { ariaHidden: true }), make("span", passed ? " passed " : " failed ", { className: "hidden" }), text);
       return shown;
     };
     const shown = form.querySelector(".lines");
-    shown.replaceChildren(...checked(reply).map(line));
+    shown.replaceChildren(...reply.results.map(line));
     shows(shown);
   } else if (form.dataset.text) {
     const shown = form.querySelector(".shown");

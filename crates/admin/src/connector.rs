@@ -7,6 +7,7 @@ mod credentials;
 mod opened;
 mod read;
 mod switch;
+mod test;
 mod tools;
 mod types;
 mod witness;
@@ -24,6 +25,7 @@ use serde_json::{Value, json};
 
 pub use check::{Candidate, ConnectorCheck, KnownTools, Looked, LookedAt, NotServed, Prepare};
 pub use read::{ToolStanding, ToolState};
+pub use test::ConnectorTest;
 pub use tools::ToolEdit;
 pub use types::{ConnectorType, CredentialField, CredentialKind};
 pub use witness::{Coverage, CoveredTable, Gaps};

@@ -45,7 +45,7 @@ pub use agent::{AgentEdit, NewAgent, Wish};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{Caller, KeyHolder};
 pub use connector::{
-    Candidate, ConnectorCheck, ConnectorEdit, ConnectorType, Coverage, CoveredTable,
+    Candidate, ConnectorCheck, ConnectorEdit, ConnectorTest, ConnectorType, Coverage, CoveredTable,
     CredentialField, CredentialKind, Gaps, KnownTools, Looked, LookedAt, NewConnector, NotServed,
     Prepare, ToolEdit, ToolStanding, ToolState,
 };

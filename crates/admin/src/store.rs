@@ -15,7 +15,7 @@ use model::{
     LogGap, MemberId, OrgId, PolicyId, PolicyVersionId, ProposalId, Timestamp, UserId,
 };
 
-use crate::KeyUse;
+use crate::{ConnectorTest, KeyUse};
 
 /// Every org.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -94,6 +94,21 @@ pub trait AccountStore: Send + Sync {
 
     /// A connector of the org.
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
+
+    /// Keeps a test of a connector instead of the one before.
+    async fn keep_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        test: &ConnectorTest,
+    ) -> Result<(), StoreDown>;
+
+    /// The last test of a connector that was kept.
+    async fn last_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+    ) -> Result<Option<ConnectorTest>, StoreDown>;
 
     /// How far the change log of a connector's database was read, with the latest so many breaks;
     /// nothing where it never was.

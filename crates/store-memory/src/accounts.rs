@@ -3,8 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use admin::{
-    AccountStore, AgentList, AgentPlace, KeyUse, LogBreak, LogStanding, Logged, Orgs,
-    RetentionStore, SealKeyStore,
+    AccountStore, AgentList, AgentPlace, ConnectorTest, KeyUse, LogBreak, LogStanding, Logged,
+    Orgs, RetentionStore, SealKeyStore,
 };
 use async_trait::async_trait;
 use evidence::{EvidenceStore as _, Of};
@@ -147,6 +147,26 @@ impl AccountStore for MemoryStore {
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown> {
         let kept = self.reach("read a connector")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.connectors.get(&id)).cloned())
+    }
+
+    async fn keep_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        test: &ConnectorTest,
+    ) -> Result<(), StoreDown> {
+        let mut kept = self.reach("keep a connector's test")?;
+        kept.orgs.entry(org).or_default().connector_tests.insert(id, test.clone());
+        Ok(())
+    }
+
+    async fn last_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+    ) -> Result<Option<ConnectorTest>, StoreDown> {
+        let kept = self.reach("read a connector's last test")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.connector_tests.get(&id)).cloned())
     }
 
     async fn log_standing(

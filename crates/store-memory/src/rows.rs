@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use admin::KeyUse;
+use admin::{ConnectorTest, KeyUse};
 use delivery::Delivery;
 use event::Event;
 use gate::StoredDeed;
@@ -47,6 +47,7 @@ pub(crate) struct Rows {
     /// Oldest first.
     pub(crate) activations: Vec<PolicyActivation>,
     pub(crate) connectors: BTreeMap<ConnectorId, Connector>,
+    pub(crate) connector_tests: BTreeMap<ConnectorId, ConnectorTest>,
     pub(crate) actions: BTreeMap<ActionId, KeptAction>,
     pub(crate) idempotency_keys: BTreeMap<(AgentId, String), IdempotencyKey>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,

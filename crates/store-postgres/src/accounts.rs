@@ -1,12 +1,13 @@
 //! Administration's store of orgs, agents, keys and connectors.
 
 mod agents;
+mod connector_tests;
 
 pub(crate) use agents::END;
 
 use std::collections::BTreeMap;
 
-use admin::{AccountStore, AgentList, KeyUse, LogBreak, LogStanding, Orgs};
+use admin::{AccountStore, AgentList, ConnectorTest, KeyUse, LogBreak, LogStanding, Orgs};
 use async_trait::async_trait;
 use evidence::{EvidenceStore as _, Of};
 use ledger::{
@@ -213,6 +214,28 @@ impl AccountStore for PostgresStore {
         let sql = "select record from connector where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
         self.record("read a connector", call).await
+    }
+
+    async fn keep_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        test: &ConnectorTest,
+    ) -> Result<(), StoreDown> {
+        let attempt = "keep a connector's test";
+        let call = connector_tests::keep((org, id), test).map_err(|fault| fault.down(attempt))?;
+        self.database.ask_one(attempt, call).await.map(drop)
+    }
+
+    async fn last_connector_test(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+    ) -> Result<Option<ConnectorTest>, StoreDown> {
+        let attempt = "read a connector's last test";
+        let rows = self.database.ask_one(attempt, connector_tests::last((org, id))).await?;
+        let test = rows.first().map(connector_tests::read).transpose();
+        test.map_err(|fault| fault.down(attempt))
     }
 
     async fn log_standing(

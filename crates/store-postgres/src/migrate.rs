@@ -76,6 +76,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 48, name: "webhook_rules", sql: include_str!("../../../migrations/0048_webhook_rules.sql") },
     Migration { version: 49, name: "webhook_mails", sql: include_str!("../../../migrations/0049_webhook_mails.sql") },
     Migration { version: 50, name: "webhook_status", sql: include_str!("../../../migrations/0050_webhook_status.sql") },
+    Migration { version: 51, name: "connector_tests", sql: include_str!("../../../migrations/0051_connector_tests.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -104,6 +105,7 @@ pub const GRANTS: &[Grant] = &[
     // It is never changed. A table that every node has whole asks for the right to, all the same.
     Grant { table: "api_key_org",      privileges: "select, insert, update" },
     Grant { table: "connector",        privileges: "select, insert, update" },
+    Grant { table: "connector_test",   privileges: "select, insert, update" },
     Grant { table: "policy",           privileges: "select, insert, update" },
     Grant { table: "policy_version",   privileges: "select, insert" },
     Grant { table: "policy_active",    privileges: "select, insert, update, delete" },

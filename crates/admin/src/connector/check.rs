@@ -57,6 +57,20 @@ pub enum LookedAt {
     Fail,
 }
 
+impl LookedAt {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Pass, Self::Advice, Self::Fail];
+
+    /// The word for it, in responses and in stores.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Advice => "advice",
+            Self::Fail => "fail",
+        }
+    }
+}
+
 /// A part of an API's description that no tool of its connector can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotServed {

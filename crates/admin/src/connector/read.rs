@@ -5,10 +5,8 @@ use ledger::record::{Connector, ToolSettings};
 use model::{ConnectorId, Digest, Timestamp, ToolName};
 use serde_json::{Value, json};
 
-use super::{
-    ConnectorType, KnownTools, Looked, NotServed, Prepare, opened::candidate, tools::digest_of,
-};
-use crate::{ChangeError, ConnectorError, Credential, OrgChange, OrgView, Page};
+use super::{ConnectorType, KnownTools, NotServed, Prepare, opened::candidate, tools::digest_of};
+use crate::{ChangeError, ConnectorError, Credential, OrgView, Page};
 
 /// How a tool stands beside what was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,15 +150,5 @@ impl OrgView<'_> {
         let credential = Credential::new();
         let candidate = candidate(&connector, (&connector.config, &credential));
         Ok(self.admin.parts.connectors.not_served(candidate).await)
-    }
-}
-
-impl OrgChange<'_> {
-    /// Looks at everything in a connector's governed system. It changes nothing, and logs in with the
-    /// connector's credential.
-    pub async fn test_connector(&self, id: ConnectorId) -> Result<Vec<Looked>, ConnectorError> {
-        let connector = self.stored(id).await?;
-        let opened = self.admin.opened(&connector, &connector.config)?;
-        Ok(self.admin.parts.connectors.look(opened.candidate(), &connector.tools).await?)
     }
 }

@@ -45,10 +45,11 @@ pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let whole = ("", connectors::SETUP);
     let setup = visit.read_if((VIEWERS, connectors::setup), &params, whole).await?;
     let witness = visit.read((VIEWERS, connectors::witness), &params, NO_QUERY).await?;
+    let test = visit.read_if((VIEWERS, connectors::last_test), &params, NO_QUERY).await?;
     let types = visit.read((VIEWERS, connectors::types), &[], NO_QUERY).await?;
     let of = text(&it, "type").and_then(|asked| named(&types, asked)).cloned();
     let shown =
-        ConnectorPage { it, tools, not_served, setup, witness, kind: of.unwrap_or_default() };
+        ConnectorPage { it, tools, not_served, setup, witness, test, kind: of.unwrap_or_default() };
     visit.page("connectors", &shown).await
 }
 

@@ -271,6 +271,8 @@ pub(crate) struct ConnectorPage {
     pub(crate) setup: Value,
     /// How its change log is read.
     pub(crate) witness: Value,
+    /// Its last test.
+    pub(crate) test: Value,
     /// Its type.
     #[serde(rename = "type")]
     pub(crate) kind: Value,

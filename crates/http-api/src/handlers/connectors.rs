@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use act::MayView;
+use act::{ActError, MayView};
 use admin::{Prepare, ToolStanding};
 use http::StatusCode;
 use ledger::record::Connector;
@@ -89,8 +89,16 @@ pub(crate) async fn remove_credential(app: Arc<App>, caller: Admin, call: Call) 
 /// `POST /v1/connectors/{id}/test`
 pub(crate) async fn test(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let id = call.param("id")?;
-    let looked = app.admin.change(&caller).test_connector(id).await?;
-    Ok(Reply::ok(&TestView::of(id, &looked)))
+    let test = app.admin.change(&caller).test_connector(id).await?;
+    Ok(Reply::ok(&TestView::of(id, &test)))
+}
+
+/// `GET /v1/connectors/{id}/test`
+pub(crate) async fn last_test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let id = call.param("id")?;
+    let test = app.admin.view(&caller).last_test(id).await?;
+    let test = test.ok_or(ActError::NotFound("test of the connector"))?;
+    Ok(Reply::ok(&TestView::of(id, &test)))
 }
 
 /// The parameters of the setup script.

@@ -33,6 +33,7 @@ pub(super) fn routes() -> Table<App> {
         at("PUT",    "/v1/connectors/{id}/credential",       "setConnectorCredential")   .with(FRESH_ADMINS, json(CREDENTIAL), Waits, it::set_credential),
         at("DELETE", "/v1/connectors/{id}/credential",       "removeConnectorCredential").with(FRESH_ADMINS, NOTHING,          Short, it::remove_credential),
         at("POST",   "/v1/connectors/{id}/test",             "testConnector")            .with(ADMINS,       NOTHING,          Waits, it::test),
+        at("GET",    "/v1/connectors/{id}/test",             "getConnectorTest")         .with(VIEWERS,      NOTHING,          Short, it::last_test),
         at("GET",    "/v1/connectors/{id}/setup",            "getConnectorSetup")        .with(VIEWERS,      query(it::SETUP), Short, it::setup),
         at("GET",    "/v1/connectors/{id}/not_served",       "listConnectorNotServed")   .with(VIEWERS,      NOTHING,          Lists, it::not_served),
         at("POST",   "/v1/connectors/{id}/enable",           "enableConnector")          .with(FRESH_ADMINS, json(BODY),       Waits, it::enable),

@@ -1,9 +1,12 @@
 //! Connectors over the interface: made, changed, tested, switched, and their tools pinned.
 
-use model::{ExecutionErrorCode, Role};
+use model::{Clock as _, ExecutionErrorCode, Role};
 use serde_json::{Value, json};
 
-use super::house::{Answer, House};
+use super::{
+    console::text,
+    house::{Answer, House},
+};
 use crate::health::OutOfReach;
 
 async fn post(house: &House, path: &str, body: Value) -> Answer {
@@ -355,6 +358,45 @@ async fn a_config_that_leads_elsewhere_takes_no_credential_with_it() {
     assert!(!moved.body.to_string().contains("another-canary"));
     let tested = send(&format!("{path}/test"), None).await;
     assert_eq!(tested.body["ok"], true, "{}", tested.body);
+}
+
+#[tokio::test]
+async fn the_last_test_of_a_connector_is_stored_and_shown() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let path = format!("/v1/connectors/{}/test", made.id());
+    let page = format!("/app/connectors/{}", made.id());
+    let (owner, viewer) = (
+        house.browser("owner@example.com", Role::Owner).await.key,
+        house.browser("viewer@example.com", Role::Viewer).await.key,
+    );
+    assert_eq!(house.get(&path, &viewer).await.code(), (404, "not_found"));
+    assert!(text(&house.get(&page, &owner).await).contains("Not tested yet."));
+    let tested = house.ask(("POST", &path), &owner, None).await;
+    let at = house.clock.now();
+    assert_eq!((tested.status, &tested.body["tested_at"]), (200, &json!(at)));
+    assert_eq!((&tested.body["revision"], &tested.body["ok"]), (&json!(1), &json!(true)));
+    house.clock.pass(std::time::Duration::from_secs(10));
+    assert_eq!(house.get(&path, &viewer).await.body, tested.body);
+    let shown = text(&house.get(&page, &viewer).await);
+    assert!(shown.contains("<bdi>login</bdi>") && !shown.contains("changed since"), "{shown}");
+    // A change of the connector is one since then, and without a credential its test fails.
+    let connector = format!("/v1/connectors/{}", made.id());
+    let removed = house.ask(("DELETE", &format!("{connector}/credential")), &owner, None).await;
+    assert_eq!(removed.status, 200, "{}", removed.body);
+    assert!(text(&house.get(&page, &owner).await).contains("changed since"));
+    let failing = house.ask(("POST", &path), &owner, None).await.body;
+    assert_eq!((&failing["revision"], &failing["ok"]), (&json!(2), &json!(false)));
+    assert_eq!(house.get(&path, &owner).await.body, failing);
+    let shown = text(&house.get(&page, &owner).await);
+    assert!(shown.contains("failed") && !shown.contains("changed since"), "{shown}");
+    // What cannot be stored is not said to be the last test.
+    house.store.fail_next("keep a connector's test", 1);
+    assert_eq!(house.ask(("POST", &path), &owner, None).await.status, 503);
+    assert_eq!(house.get(&path, &owner).await.body, failing);
+    let reason = Some(json!({ "reason": "Moved." }));
+    assert_eq!(house.ask(("DELETE", &connector), &owner, reason).await.status, 200);
+    assert_eq!(house.ask(("POST", &path), &owner, None).await.code(), (409, "conflict"));
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use admin::{
-    ConnectorEdit, ConnectorType, Credential, Looked, LookedAt, NewConnector, NotServed, ToolEdit,
-    ToolStanding, ToolState, credential_key_id,
+    ConnectorEdit, ConnectorTest, ConnectorType, Credential, Looked, LookedAt, NewConnector,
+    NotServed, ToolEdit, ToolStanding, ToolState, credential_key_id,
 };
 use crypto::Secret;
 use ledger::record::{Connector, ConnectorStatus};
@@ -177,11 +177,14 @@ impl<'a> ConnectorView<'a> {
     }
 }
 
-/// A look at a governed system.
+/// A test of a connector.
 #[derive(Debug, Serialize)]
 pub(crate) struct TestView<'a> {
     object: &'static str,
     connector: ConnectorId,
+    revision: u32,
+    tested_at: Timestamp,
+    duration_ms: u64,
     ok: bool,
     checks: Vec<CheckView<'a>>,
 }
@@ -200,22 +203,25 @@ impl<'a> CheckView<'a> {
         Self {
             name: &looked.name,
             ok: looked.found != LookedAt::Fail,
-            state: match looked.found {
-                LookedAt::Pass => "pass",
-                LookedAt::Advice => "advice",
-                LookedAt::Fail => "fail",
-            },
+            state: looked.found.as_str(),
             detail: &looked.detail,
         }
     }
 }
 
 impl<'a> TestView<'a> {
-    /// What was looked at; it is well where calls would run.
-    pub(crate) fn of(connector: ConnectorId, looked: &'a [Looked]) -> Self {
-        let checks: Vec<_> = looked.iter().map(CheckView::of).collect();
-        let ok = checks.iter().all(|check| check.ok);
-        Self { object: "connector_test", connector, ok, checks }
+    /// The test; it is well where calls would run.
+    pub(crate) fn of(connector: ConnectorId, test: &'a ConnectorTest) -> Self {
+        let checks: Vec<_> = test.checks.iter().map(CheckView::of).collect();
+        Self {
+            object: "connector_test",
+            connector,
+            revision: test.revision,
+            tested_at: test.tested_at,
+            duration_ms: test.duration.as_millis().try_into().unwrap_or(u64::MAX),
+            ok: checks.iter().all(|check| check.ok),
+            checks,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, time::Duration};
 
-use admin::{AgentList, AgentPlace, KeyUse};
+use admin::{AgentList, AgentPlace, ConnectorTest, KeyUse, Looked, LookedAt};
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
     Changes,
@@ -21,6 +21,7 @@ pub(super) async fn check(store: &dyn Store) {
     agents_are_listed_by_page_status_and_name(store).await;
     the_keys_of_a_holder_are_listed_by_page(store).await;
     of_the_uses_of_a_key_the_last_is_kept(store).await;
+    of_the_tests_of_a_connector_the_last_is_kept(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
 
@@ -276,6 +277,41 @@ async fn of_the_uses_of_a_key_the_last_is_kept(store: &dyn Store) {
     assert_eq!(store.key_uses(scribe.org, &[two]).await.unwrap(), [(two, late)].into());
     let other = Scribe::created(815, store).await;
     assert!(store.key_uses(other.org, &[one, two]).await.unwrap().is_empty());
+}
+
+async fn of_the_tests_of_a_connector_the_last_is_kept(store: &dyn Store) {
+    let mut scribe = Scribe::created(817, store).await;
+    let [one, other] =
+        ["one", "other"].map(|name| sample::connector(scribe.org, name, &scribe.mint()));
+    let changes = [one.clone(), other.clone()].map(Changes::from).to_vec();
+    scribe.append(store, changes).await.unwrap();
+    let last = async |id| store.last_connector_test(scribe.org, id).await.unwrap();
+    assert_eq!(last(one.id).await, None);
+    let check = |found: LookedAt| Looked {
+        name: format!("a \0 {}", found.as_str()),
+        found,
+        detail: "\u{1f512} \"quoted\"".to_owned(),
+    };
+    let early = ConnectorTest {
+        revision: 1,
+        tested_at: scribe.now,
+        duration: Duration::from_millis(400),
+        checks: LookedAt::ALL.map(check).to_vec(),
+    };
+    let late = ConnectorTest {
+        revision: u32::MAX,
+        tested_at: scribe.now + Duration::from_secs(1),
+        duration: Duration::ZERO,
+        checks: Vec::new(),
+    };
+    // The clocks of two instances may differ.
+    for test in [&early, &late, &early] {
+        store.keep_connector_test(scribe.org, one.id, test).await.unwrap();
+        assert_eq!(last(one.id).await.as_ref(), Some(test));
+    }
+    assert_eq!(last(other.id).await, None);
+    let elsewhere = Scribe::created(818, store).await;
+    assert_eq!(store.last_connector_test(elsewhere.org, one.id).await.unwrap(), None);
 }
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {

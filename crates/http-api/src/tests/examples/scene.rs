@@ -302,6 +302,10 @@ async fn connector(operation: &str, house: &House) -> Option<String> {
             let gone = (operation == "recreateConnectorSlot").then_some(LogGap::SlotInvalidated);
             house.follow_log(&id, gone).await;
         }
+        "getConnectorTest" => {
+            let tested = house.ask(("POST", &format!("{path}/test")), &house.org_key, None).await;
+            assert_eq!(tested.status, 200, "{}", tested.body);
+        }
         "listConnectorTools" | "pinConnectorTool" => {
             let tools = json!({ "depot.read": { "title": "Reads more" } });
             ask("POST", &path, json!({ "config": { "tools": tools } })).await;
