@@ -105,6 +105,11 @@ impl Receiver {
         *self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
     }
 
+    /// The number of requests so far.
+    pub fn count(&self) -> usize {
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Every request so far, in the order in which they came.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()

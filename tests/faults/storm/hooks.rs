@@ -14,8 +14,13 @@ use crate::{
     receiver::{Manner, Receiver, Seen, is_a_fifth},
 };
 
-/// Longer than a claim of somebody who is gone, and than the wait before a second try.
-const ARRIVED_WITHIN: Duration = Duration::from_secs(75);
+/// Longer than a claim of somebody who is gone, and than the wait before a second try. What has not
+/// arrived is lost once nothing else has arrived for so long.
+const QUIET_FOR: Duration = Duration::from_secs(75);
+/// Between two looks for what is missing; so many times as long as a look takes, where that is longer,
+/// because posts yield to whatever else needs the processors.
+const PAUSE: Duration = Duration::from_millis(250);
+const PAUSES: u32 = 10;
 /// What each of them asks for, and how it answers.
 const ASKED: [(&[&str], Manner); 4] = [
     (&[], Manner::Takes),
@@ -70,13 +75,9 @@ impl Hooks {
     /// Waits until everything has arrived, and returns how much that is and what of it did not
     /// arrive, or not as it should have.
     pub(crate) async fn end(self, house: &House) -> (Posted, Vec<String>) {
-        let deadline = Instant::now() + ARRIVED_WITHIN;
         let (mut posted, mut found) = (Posted::default(), Vec::new());
         for hook in &self.0 {
-            while !hook.lost(house).await.is_empty() && Instant::now() < deadline {
-                tokio::time::sleep(Duration::from_millis(250)).await;
-            }
-            found.extend(hook.lost(house).await);
+            found.extend(hook.missing(house).await);
             let events = hook.events(house).await;
             let seen = hook.receiver.seen();
             found.extend(hook.forged(&events, &seen));
@@ -120,6 +121,23 @@ impl Hook {
             (id, (row.get(1), tries(row.get(2))))
         };
         rows.iter().map(one).collect()
+    }
+
+    /// Waits as long as something arrives, and returns what did not, or is not known to have.
+    async fn missing(&self, house: &House) -> Vec<String> {
+        let (mut count, mut changed) = (self.receiver.count(), Instant::now());
+        loop {
+            let began = Instant::now();
+            let lost = self.lost(house).await;
+            if lost.is_empty() || changed.elapsed() > QUIET_FOR {
+                return lost;
+            }
+            tokio::time::sleep(PAUSE.max(began.elapsed() * PAUSES)).await;
+            let arrived = self.receiver.count();
+            if arrived > count {
+                (count, changed) = (arrived, Instant::now());
+            }
+        }
     }
 
     /// What did not arrive, or is not known to have arrived.
