@@ -1,9 +1,9 @@
 //! A receiver of webhooks, as good or bad as a test wants it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -59,7 +59,22 @@ impl Seen {
 #[derive(Debug)]
 struct Shared {
     manner: Mutex<Manner>,
-    seen: Mutex<Vec<Seen>>,
+    kept: Mutex<Kept>,
+}
+
+/// What came.
+#[derive(Debug, Default)]
+struct Kept {
+    all: Vec<Seen>,
+    /// The ids of these: a receiver of very many events looks through none of them for each new one,
+    /// since whoever posts yields to it.
+    ids: HashSet<String>,
+}
+
+impl Shared {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A receiver that listens.
@@ -81,7 +96,7 @@ impl Receiver {
     pub async fn start(manner: Manner) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared { manner: Mutex::new(manner), seen: Mutex::default() });
+        let shared = Arc::new(Shared { manner: Mutex::new(manner), kept: Mutex::default() });
         let serving = Arc::clone(&shared);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -107,12 +122,12 @@ impl Receiver {
 
     /// The number of requests so far.
     pub fn count(&self) -> usize {
-        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.shared.kept().all.len()
     }
 
     /// Every request so far, in the order in which they came.
     pub fn seen(&self) -> Vec<Seen> {
-        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.kept().all.clone()
     }
 }
 
@@ -121,11 +136,12 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     loop {
         let Some(seen) = request(&mut stream, &mut read).await? else { return Ok(()) };
         let falters = {
-            let mut all = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let id = seen.header("webhook-id");
-            let falters = is_a_fifth(id) && all.iter().all(|it| it.header("webhook-id") != id);
-            all.push(seen);
-            falters
+            let mut kept = shared.kept();
+            let id = seen.header("webhook-id").to_owned();
+            let of_these = is_a_fifth(&id);
+            let is_new = kept.ids.insert(id);
+            kept.all.push(seen);
+            of_these && is_new
         };
         let manner = *shared.manner.lock().unwrap_or_else(PoisonError::into_inner);
         match manner {
