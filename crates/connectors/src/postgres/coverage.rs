@@ -5,15 +5,19 @@
 //! Nor is one that the log knows nothing of. Whatever is published tells old rows whole, since a table
 //! that is published with no more than a key that it lacks refuses its own updates.
 
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc, time::Duration};
+mod questions;
+mod script;
+mod tables;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::TableGap;
 use tokio::time::timeout;
-use tokio_postgres::{Client, Row, types::Type};
+use tokio_postgres::types::Type;
 
 use super::{
     DECODER_PASSWORD,
-    check::{advice, fail, pass},
+    check::{fail, pass},
     config::{self, Config},
     fault::{ConnectError, SessionError},
     governed::{SMALL_ANSWER, target},
@@ -21,9 +25,11 @@ use super::{
     session::{Access, Login, Pace, Session},
     setup::needs,
 };
-use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps, connector::remedied};
+use crate::{Blueprint, BuildError, CheckLine, Deps, connector::remedied};
+use questions::QUESTIONS;
+use script::script;
+use tables::{TABLES, covered};
 
-const TEMPLATE: &str = include_str!("publish.sql");
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 /// What a database's change log tells, and what it lacks.
@@ -174,286 +180,4 @@ async fn look(
     let tables = rows.iter().map(covered).collect::<Result<_, _>>()?;
     session.rollback().await?;
     Ok((lines, tables))
-}
-
-/// One question about the database, answered with true or false; `$1` is the publication, `$2` the role
-/// that tools run as.
-struct Question {
-    name: &'static str,
-    sql: &'static str,
-    otherwise: CheckState,
-    detail: &'static str,
-}
-
-impl Question {
-    async fn ask(
-        &self,
-        client: &Client,
-        (publication, user): (&str, &str),
-    ) -> Result<CheckLine, tokio_postgres::Error> {
-        let sql = format!(
-            "select coalesce(({}), false) from (select $1::text as publication, $2::text as tools) q",
-            self.sql
-        );
-        let values: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
-            [(&publication, Type::TEXT), (&user, Type::TEXT)];
-        let row = client.query_typed(&sql, &values).await?;
-        let holds = row.first().map(|row| row.try_get::<_, bool>(0)).transpose()?;
-        Ok(match (holds, self.otherwise) {
-            (Some(true), _) => pass(self.name),
-            (Some(false) | None, CheckState::Advice) => advice(self.name, self.detail.to_owned()),
-            (Some(false) | None, CheckState::Pass | CheckState::Fail) => {
-                fail(self.name, self.detail.to_owned())
-            }
-        })
-    }
-}
-
-#[rustfmt::skip]
-const QUESTIONS: &[Question] = &[
-    Question {
-        name: "change log",
-        sql: "current_setting('wal_level') = 'logical'",
-        otherwise: CheckState::Fail,
-        detail: "set `wal_level = logical` and restart the server",
-    },
-    Question {
-        name: "database takes writes",
-        sql: "not pg_is_in_recovery()",
-        otherwise: CheckState::Fail,
-        detail: "connect to the primary: this is a standby",
-    },
-    Question {
-        name: "right to read the change log",
-        sql: "select rolsuper or rolreplication or exists (
-                  select from pg_roles member
-                  where member.rolname = 'rds_replication' and pg_has_role(member.oid, 'member'))
-              from pg_roles where rolname = current_user",
-        otherwise: CheckState::Fail,
-        detail: "run the setup script with `--witness`, as a role that may give REPLICATION",
-    },
-    Question {
-        name: "ledger and heartbeat exist",
-        sql: "(select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'service' and c.relname in ('ledger', 'heartbeat')
-                   and c.relkind = 'r') = 2",
-        otherwise: CheckState::Fail,
-        detail: "run the setup script",
-    },
-    Question {
-        name: "the service can write its heartbeat",
-        sql: "exists (select
-                  from pg_proc p
-                  join pg_namespace n on n.oid = p.pronamespace
-                  join pg_roles r on r.rolname = tools
-                  where n.nspname = 'service' and p.proname = 'beat'
-                      and pg_get_function_identity_arguments(p.oid) = 'marker text'
-                      and has_function_privilege(r.oid, p.oid, 'execute'))",
-        otherwise: CheckState::Fail,
-        detail: "run the witness's script",
-    },
-    Question {
-        name: "publication",
-        sql: "exists (select from pg_publication where pubname = publication)",
-        otherwise: CheckState::Fail,
-        detail: "run the witness's script",
-    },
-    Question {
-        name: "every operation is published",
-        sql: "select pubinsert and pubupdate and pubdelete and pubtruncate
-              from pg_publication where pubname = publication",
-        otherwise: CheckState::Fail,
-        detail: "run the witness's script: the publication does not publish every operation",
-    },
-    Question {
-        name: "rows are published by leaf",
-        sql: "select not pubviaroot from pg_publication where pubname = publication",
-        otherwise: CheckState::Fail,
-        detail: "run the witness's script: the publication does not show which partition a row is \
-                 in",
-    },
-    Question {
-        name: "ledger and heartbeat are published",
-        sql: "(select count(*) from pg_publication_tables
-               where pubname = publication and schemaname = 'service'
-                   and tablename in ('ledger', 'heartbeat') and rowfilter is null) = 2",
-        otherwise: CheckState::Fail,
-        detail: "run the witness's script",
-    },
-    Question {
-        name: "the ledger can be compared with the log",
-        sql: "exists (select
-                  from pg_class c
-                  join pg_namespace n on n.oid = c.relnamespace
-                  where n.nspname = 'service' and c.relname = 'ledger'
-                      and has_schema_privilege(n.oid, 'usage')
-                      and has_table_privilege(c.oid, 'select'))",
-        otherwise: CheckState::Advice,
-        detail: "run the witness's script again: it grants that",
-    },
-    Question {
-        name: "room for a slot",
-        sql: "exists (select from pg_replication_slots where slot_name = publication)
-              or (select count(*) from pg_replication_slots)
-                  < current_setting('max_replication_slots')::int",
-        otherwise: CheckState::Fail,
-        detail: "raise `max_replication_slots` and restart the server, or drop a slot that is not \
-                 read",
-    },
-    Question {
-        name: "disk space is protected",
-        sql: "current_setting('max_slot_wal_keep_size') <> '-1'",
-        otherwise: CheckState::Advice,
-        detail: "set `max_slot_wal_keep_size`: without it, a slot that is not read fills the disk",
-    },
-];
-
-/// Every table that was asked for, one that is partitioned by its leaves. Who reads the log has no right
-/// on any schema, so names are looked up in the catalog.
-const TABLES: &str = "
-    select
-        w.name, n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence::text,
-        c.relreplident::text,
-        exists (select from pg_catalog.pg_index i where i.indrelid = c.oid and i.indisprimary),
-        exists (select from pg_catalog.pg_index i
-            where i.indrelid = c.oid and i.indisreplident and i.indisvalid),
-        p.tablename is not null, p.rowfilter is not null,
-        exists (select
-            from pg_catalog.pg_publication_rel r
-            join pg_catalog.pg_publication b on b.oid = r.prpubid
-            where b.pubname = $3 and r.prattrs is not null
-                and (r.prrelid = c.oid
-                    or r.prrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid)))),
-        exists (select
-            from pg_catalog.pg_publication_tables t
-            join pg_catalog.pg_publication b on b.pubname = t.pubname
-            where t.schemaname = n.nspname and t.tablename = c.relname
-                and (b.pubupdate or b.pubdelete)),
-        case when c.reltuples > 0
-            then (c.relpages::float8 * current_setting('block_size')::float8 / c.reltuples)::int8
-        end,
-        coalesce(s.n_tup_upd + s.n_tup_del, 0)
-    from unnest($1::text[], $2::text[], $4::text[]) with ordinality
-        as w (name, schema, relation, place)
-    left join lateral (
-        select r.oid
-        from pg_catalog.pg_class r
-        join pg_catalog.pg_namespace s on s.oid = r.relnamespace
-        where r.relname = w.relation and r.relkind in ('r', 'p', 'v', 'm', 'f')
-            and (s.nspname = w.schema or (w.schema is null and s.nspname = any ($5)))
-        order by pg_catalog.array_position($5, s.nspname::text)
-        limit 1
-    ) root on true
-    left join lateral (
-        select relid from pg_catalog.pg_partition_tree(root.oid::regclass) where isleaf
-    ) leaf on true
-    left join pg_catalog.pg_class c on c.oid = coalesce(leaf.relid, root.oid)
-    left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    left join pg_catalog.pg_publication_tables p
-        on p.pubname = $3 and p.schemaname = n.nspname and p.tablename = c.relname
-    left join pg_catalog.pg_stat_all_tables s on s.relid = c.oid
-    order by w.place, n.nspname, c.relname";
-
-fn covered(row: &Row) -> Result<CoveredTable, tokio_postgres::Error> {
-    let asked: String = row.try_get(0)?;
-    let (schema, name): (Option<String>, Option<String>) = (row.try_get(1)?, row.try_get(2)?);
-    let (Some(schema), Some(name)) = (schema, name) else {
-        let (missing, price) = (vec![TableGap::Absent], Price::default());
-        return Ok(CoveredTable { name: asked.clone(), asked, missing, writes_fail: false, price });
-    };
-    let (kind, persistence, identity): (String, String, String) =
-        (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
-    let (has_key, has_index): (bool, bool) = (row.try_get(6)?, row.try_get(7)?);
-    let (published, filtered, cut): (bool, bool, bool) =
-        (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
-    let published_somewhere: bool = row.try_get(11)?;
-    let (bytes, changed): (Option<i64>, i64) = (row.try_get(12)?, row.try_get(13)?);
-    let has_identity = match identity.as_str() {
-        "f" => true,
-        "d" => has_key,
-        "i" => has_index,
-        _ => false,
-    };
-    // A view, a table of another server, a partitioned table that has no leaf yet.
-    let is_table = kind == "r";
-    let gaps = [
-        (!is_table, TableGap::NoTable),
-        (is_table && persistence != "p", TableGap::Unlogged),
-        (is_table && !has_key, TableGap::NoKey),
-        (is_table && identity != "f", TableGap::IdentityNotFull),
-        (is_table && !published, TableGap::NotPublished),
-        (filtered, TableGap::RowsFiltered),
-        (cut, TableGap::ColumnsFiltered),
-    ];
-    Ok(CoveredTable {
-        asked,
-        name: format!("{schema}.{name}"),
-        missing: gaps.into_iter().filter(|(holds, _)| *holds).map(|(_, gap)| gap).collect(),
-        writes_fail: is_table && published_somewhere && !has_identity,
-        price: Price {
-            row_bytes: bytes.and_then(|bytes| bytes.try_into().ok()),
-            changed_rows: changed.try_into().unwrap_or(0),
-        },
-    })
-}
-
-fn script(config: &Config, publication: &str, tables: &[CoveredTable]) -> String {
-    let mut identities = String::new();
-    let mut published: BTreeSet<String> = BTreeSet::new();
-    // Writing to a string cannot fail.
-    for table in tables {
-        let name = whole(&table.name);
-        if table.is_beyond_help() {
-            let words: Vec<_> = table.missing.iter().map(|gap| gap.as_str()).collect();
-            let _ = writeln!(
-                identities,
-                "-- Left out: {}, which a change log cannot witness ({}).\n",
-                comment(&name),
-                words.join(", ")
-            );
-            continue;
-        }
-        let _ = writeln!(identities, "-- {}: {}", comment(&name), price(&table.price));
-        if table.missing.contains(&TableGap::IdentityNotFull) {
-            let _ = writeln!(identities, "alter table {name} replica identity full;\n");
-        } else {
-            identities.push_str("-- Its old rows are already logged completely.\n\n");
-        }
-        published.insert(name);
-    }
-    let own = ["service.ledger", "service.heartbeat"].map(str::to_owned);
-    let all: Vec<String> = own.into_iter().chain(published).collect();
-    TEMPLATE
-        .replace("{publication}", publication)
-        .replace("{owner}", &config.owner)
-        .replace("{conn}", &config.user)
-        .replace("{decoder}", &config.decoder_user)
-        .replace("{identities}\n", &identities)
-        .replace("{tables}", &all.join(",\n    "))
-}
-
-/// The whole name as SQL takes it; a schema's name has no dot here.
-fn whole(name: &str) -> String {
-    match name.split_once('.') {
-        Some((schema, name)) => format!("{}.{}", quote(schema), quote(name)),
-        None => quote(name),
-    }
-}
-
-/// The name on a line of its own, whatever it holds.
-fn comment(name: &str) -> String {
-    name.replace(['\n', '\r'], " ")
-}
-
-fn price(price: &Price) -> String {
-    match (price.row_bytes, price.bytes()) {
-        (Some(row), Some(bytes)) => format!(
-            "each update or delete writes the old row to the log too, about {row} bytes; {} of them \
-             since the statistics began would have been {bytes} bytes.",
-            price.changed_rows
-        ),
-        _ => "each update or delete writes the old row to the log too; the size of a row is \
-              unknown, because the table has not been analysed."
-            .to_owned(),
-    }
 }
