@@ -3,7 +3,8 @@
 //! `cargo run -p decoder --example record -- HOST PORT USER`, as a superuser, from the checkout's
 //! root. Each `.sql` file of `crates/decoder/streams` is one case: what comes before its line of
 //! that name is set up, what follows is recorded into the `.hex` file beside it. The governed
-//! case has the service's tables and functions from the connector's own setup script.
+//! case has the service's tables and functions from the connector's own setup script. A case whose
+//! name ends in a major version is recorded on a server of that version, every other on the oldest.
 
 use std::{
     error::Error,
@@ -17,6 +18,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const STREAMS: &str = "crates/decoder/streams";
 const SETUP: &str = "crates/connectors/src/postgres/setup.sql";
 const RECORDED: &str = "-- Recorded from here on.";
+const OLDEST_MAJOR: &str = "15";
 const DATABASE: &str = "decoder_recording";
 const ROLES: [&str; 2] = ["decoder_recording_owner", "decoder_recording_conn"];
 /// What decides how values look.
@@ -36,8 +38,9 @@ fn main() -> Outcome<()> {
         .filter(|path| path.extension().is_some_and(|ending| ending == "sql"))
         .collect();
     cases.sort();
-    for case in cases {
-        server.record(&case)?;
+    let major = server.major()?;
+    for case in cases.iter().filter(|case| of_major(case) == major) {
+        server.record(case)?;
     }
     server.forget()
 }
@@ -77,6 +80,14 @@ impl Server<'_> {
         Ok(())
     }
 
+    fn major(&self) -> Outcome<String> {
+        let mut command = self.command("psql");
+        command.args(["--no-psqlrc", "--tuples-only", "--no-align", "--dbname", "postgres"]);
+        let output = command.args(["--command", "show server_version"]).output()?;
+        let version = String::from_utf8(output.stdout)?;
+        Ok(version.split('.').next().unwrap_or_default().to_owned())
+    }
+
     fn psql(&self, script: &str) -> Outcome<String> {
         use std::io::Write;
         let mut command = self.command("psql");
@@ -102,6 +113,14 @@ impl Server<'_> {
         command.args(["--host", self.host, "--port", self.port, "--username", self.user]);
         command
     }
+}
+
+/// The version that a case is recorded on.
+fn of_major(case: &Path) -> String {
+    let name = case.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = name.rsplit_once('_').map(|(_, ending)| ending);
+    let version = ending.filter(|ending| ending.bytes().all(|byte| byte.is_ascii_digit()));
+    version.unwrap_or(OLDEST_MAJOR).to_owned()
 }
 
 fn part(name: &str) -> Outcome<String> {

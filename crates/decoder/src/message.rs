@@ -97,7 +97,7 @@ pub struct RelationMessage<'a> {
     pub name: &'a str,
     /// What of an old row is told.
     pub identity: Identity,
-    /// The columns in the order of their values; generated ones are not among them.
+    /// The columns in the order of their values; generated ones are among them only if the publication publishes them.
     pub columns: Vec<ColumnMessage<'a>>,
 }
 

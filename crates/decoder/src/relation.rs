@@ -101,7 +101,8 @@ pub struct Relation {
     pub table: Table,
     /// What of an old row it tells.
     pub identity: Identity,
-    /// Its columns, generated ones left out.
+    /// Its columns. Generated ones are among them only if the publication publishes them, which it
+    /// can since PostgreSQL 18.
     pub columns: Vec<Column>,
     signature: Digest,
 }

@@ -20,6 +20,7 @@ streams!(
     "cascades",
     "ddl",
     "generated",
+    "generated_18",
     "governed",
     "identity_default",
     "identity_index",

@@ -171,6 +171,29 @@ fn generated_columns_are_absent() {
 }
 
 #[test]
+fn stored_generated_columns_are_told_where_the_publication_has_them_and_virtual_ones_never() {
+    check(
+        "generated_18",
+        expect![[r"
+        transaction, 1 changes
+          I public.totals [full] (id=1 net=10 gross=20)
+        transaction, 1 changes
+          U public.totals [full] (id=1 net=10 gross=20) -> (id=1 net=11 gross=22)
+        transaction, 1 changes
+          I public.sums [default] (id=1 net=10 note=ten)
+        transaction, 1 changes
+          U public.sums [default] - -> (id=1 net=11 note=ten)
+        transaction, 1 changes
+          U public.sums [default] key(id=1 net=_ note=_) -> (id=2 net=11 note=ten)
+        transaction, 1 changes
+          D public.sums [default] key(id=2 net=_ note=_)
+        transaction, 1 changes
+          I public.totals [full] (id=2 net=20)
+    "]],
+    );
+}
+
+#[test]
 fn partitions_are_told_by_leaf() {
     check(
         "partitions",
