@@ -80,6 +80,9 @@ pub(crate) enum Verb {
     /// Replay each statement that the tests send to the control database on a Citus cluster of its own,
     /// and tell which of them it does not take.
     Citus(Citus),
+    /// Run the tests that need PostgreSQL on newer versions of it, which it installs from the npm
+    /// registry.
+    Versions(Versions),
     /// Pack the crates for programs of others as they would be published, and build the packages.
     Publish(Publish),
     /// Build the service as it is handed out: a binary, its debug information apart, a bill of
@@ -172,6 +175,14 @@ pub(crate) struct Citus {
     /// The folder of the programs of a PostgreSQL server that has the extension `citus`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) bin_folder: PathBuf,
+}
+
+/// The versions of PostgreSQL.
+#[derive(Debug, Args)]
+pub(crate) struct Versions {
+    /// A major version; every listed one if none is named.
+    #[arg(long = "major", value_name = "N", value_parser = clap::value_parser!(u32).range(16..=18))]
+    pub(crate) majors: Vec<u32>,
 }
 
 /// What is published, and how far.

@@ -29,6 +29,7 @@ mod tidy;
 mod tools;
 mod trials;
 mod up;
+mod versions;
 mod workspace;
 
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
         Verb::Citus(request) => citus::run(&workspace, &request),
+        Verb::Versions(request) => versions::run(&workspace, &request),
         Verb::Publish(request) => publish::run(&workspace, &request),
         Verb::Dist(request) => dist::run(&workspace, &request),
         Verb::Tools => tools::install(&workspace),

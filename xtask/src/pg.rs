@@ -14,6 +14,7 @@ mod server;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
+pub(crate) use binaries::SETTING;
 pub(crate) use cluster::Cluster;
 pub(crate) use data::Checkpoints;
 pub(crate) use install::Consent;

@@ -26,8 +26,10 @@ const PYTHON: Tool = Tool {
     programs: &["python3"],
     packages: &["python3", "python3-venv"],
 };
+const NODE: Tool =
+    Tool { variable: "CHANCERY_NODE", programs: &["node", "nodejs"], packages: &["nodejs"] };
 const OTHERS: [Tool; 4] = [
-    Tool { variable: "CHANCERY_NODE", programs: &["node", "nodejs"], packages: &["nodejs"] },
+    NODE,
     Tool {
         variable: "CHANCERY_CHROMIUM",
         programs: &["chromium", "chromium-browser", "google-chrome"],
@@ -160,24 +162,34 @@ fn python_environment(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
 
 /// The folder of the libraries for Node, installing them when their lists change.
 fn node_libraries(workspace: &Workspace) -> Result<PathBuf> {
-    let (lists, folder) =
-        (workspace.root().join(NODE_LISTS), workspace.root().join(".chancery/node"));
+    packages_of_node(&workspace.root().join(NODE_LISTS), &workspace.root().join(".chancery/node"))
+}
+
+/// A command of Node.
+pub(crate) fn node() -> Result<Command> {
+    let found = NODE.found().map(Command::new);
+    found.ok_or_else(|| Failure::because("Node is not here; `cargo xtask tools` installs it"))
+}
+
+/// The folder of the packages that are listed in a folder, installing them in another one when their
+/// lists change. No program of theirs runs.
+pub(crate) fn packages_of_node(lists: &Path, folder: &Path) -> Result<PathBuf> {
     let libraries = folder.join("node_modules");
     let names = ["package.json", "package-lock.json"];
     let read = |folder: &Path| names.map(|name| fs::read(folder.join(name)).ok());
-    if libraries.is_dir() && read(&lists) == read(&folder) {
+    if libraries.is_dir() && read(lists) == read(folder) {
         return Ok(libraries);
     }
-    fs::create_dir_all(&folder).map_err(Failure::on("make", &folder))?;
+    fs::create_dir_all(folder).map_err(Failure::on("make", folder))?;
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]);
     for name in names {
         let (from, to) = (lists.join(name), folder.join(name));
         fs::copy(&from, &to).map_err(Failure::on("copy", &from))?;
     }
-    process::run(npm.current_dir(&folder)).inspect_err(|_| {
+    process::run(npm.current_dir(folder)).inspect_err(|_| {
         // What is half installed is not taken for whole the next time.
-        drop(fs::remove_dir_all(&folder));
+        drop(fs::remove_dir_all(folder));
     })?;
     Ok(libraries)
 }
