@@ -29,6 +29,7 @@ mod setup;
 mod shape;
 mod statement;
 pub(crate) mod target;
+mod template;
 mod tls;
 mod value;
 mod wire;

@@ -281,6 +281,10 @@ pub struct Touched {
     pub root: Option<TableName>,
     /// The columns of its primary key, in order.
     pub key: Vec<String>,
+    /// Its generated columns that the change log shows. They change with the columns that they are
+    /// computed from.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub generated: BTreeSet<String>,
     /// Why the change log does not tell everything of it; empty where it does.
     pub blind: Vec<LogBlind>,
 }

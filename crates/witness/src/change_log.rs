@@ -148,7 +148,10 @@ fn declared(
             continue;
         };
         let (changed, untold) = changed_columns(before, after);
-        let is_free = |column: &String| !columns.contains(column);
+        let touched = tables.measured.and_then(|measured| measured.touched.get(&change.table));
+        let is_generated =
+            |column: &String| touched.is_some_and(|table| table.generated.contains(column));
+        let is_free = |column: &String| !columns.contains(column) && !is_generated(column);
         problems.add_if(changed.iter().any(is_free), Reason::UnexpectedColumn);
         problems.add_if(untold.iter().any(is_free), Reason::ToastUnresolved);
     }

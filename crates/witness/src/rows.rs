@@ -149,8 +149,8 @@ pub(crate) fn against(
     let (mut differ, mut untold) = (Vec::new(), Vec::new());
     for (column, told) in row {
         match image.get(column) {
-            // The log leaves generated columns out. What the database itself returned of one follows
-            // from the others; what a function says of it does not.
+            // The log leaves generated columns out, unless the publication has them. What the database
+            // itself returned of one follows from the others; what a function says of it does not.
             None if teller == Teller::Database => {}
             None => untold.push(column.clone()),
             Some(seen) => match told.is(seen) {

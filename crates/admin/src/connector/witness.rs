@@ -47,8 +47,12 @@ pub struct CoveredTable {
     pub name: String,
     /// What the log does not tell of it.
     pub missing: Vec<TableGap>,
-    /// Whether its updates and deletes fail now, because it is published without an identity.
+    /// Whether its updates and deletes fail now, because a publication of it does not publish its
+    /// whole identity, or because it has none.
     pub writes_fail: bool,
+    /// The other publications that have a column list for it or leave out its generated columns. With its
+    /// old rows logged in full, its updates and deletes would fail because of them.
+    pub partial_publications: Vec<String>,
     /// About how long one of its rows is, in bytes.
     pub row_bytes: Option<u64>,
     /// Updates and deletes since the governed system's statistics began.

@@ -2,8 +2,9 @@
 //! lets it tell the rest.
 //!
 //! A table whose rows have no key is never published by the script: its rows could not be told apart.
-//! Nor is one that the log knows nothing of. Whatever is published tells old rows whole, since a table
-//! that is published with no more than a key that it lacks refuses its own updates.
+//! Nor is one that the log knows nothing of. The old rows of a published table are logged in full, unless
+//! PostgreSQL would then refuse the table's own updates: those are published with their key as the
+//! identity. Before it commits, the script tries whether updates and deletes of its tables are taken.
 
 mod questions;
 mod script;
@@ -28,7 +29,7 @@ use super::{
 use crate::{Blueprint, BuildError, CheckLine, Deps, connector::remedied};
 use questions::QUESTIONS;
 use script::script;
-use tables::{TABLES, covered};
+use tables::covered;
 
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
@@ -57,10 +58,26 @@ pub struct CoveredTable {
     pub name: String,
     /// What the log does not tell of it.
     pub missing: Vec<TableGap>,
-    /// Whether its updates and deletes fail now, because it is published without an identity.
+    /// Whether its updates and deletes fail now, because a publication of it does not publish its
+    /// whole identity, or because it has none.
     pub writes_fail: bool,
+    /// The other publications of its updates or deletes that have a column list for it or leave out its
+    /// generated columns. With its old rows logged in full, its updates and deletes would fail because
+    /// of them.
+    pub partial_publications: Vec<String>,
+    /// How a key can identify its old rows in the log; nothing where none can.
+    by_key: Option<KeyIdentity>,
     /// What telling its old rows whole costs.
     pub price: Price,
+}
+
+/// How a key identifies the old rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyIdentity {
+    /// It does now.
+    Set,
+    /// Its primary key can, but the identity is another one, or none.
+    Possible,
 }
 
 /// What telling old rows whole costs: each update and each delete writes the old row into the log too.
@@ -80,15 +97,41 @@ impl Price {
 }
 
 impl CoveredTable {
+    fn absent(asked: String) -> Self {
+        Self {
+            name: asked.clone(),
+            asked,
+            missing: vec![TableGap::Absent],
+            writes_fail: false,
+            partial_publications: Vec::new(),
+            by_key: None,
+            price: Price::default(),
+        }
+    }
+
+    /// Whether its updates and deletes would fail if the log had its old rows in full.
+    fn refuses_full_identity(&self) -> bool {
+        let gaps = [TableGap::VirtualColumns, TableGap::PublishedInPart];
+        self.missing.iter().any(|gap| gaps.contains(gap))
+    }
+
     /// Whether no script can help: the table itself has to be another.
     fn is_beyond_help(&self) -> bool {
-        self.missing.iter().any(|gap| match gap {
+        self.refuses_full_identity() && self.by_key.is_none()
+            || self.missing.iter().copied().any(Self::is_of_the_table)
+    }
+
+    /// Whether the gap is one of the table itself.
+    fn is_of_the_table(gap: TableGap) -> bool {
+        match gap {
             TableGap::Absent | TableGap::NoTable | TableGap::Unlogged | TableGap::NoKey => true,
             TableGap::IdentityNotFull
+            | TableGap::VirtualColumns
+            | TableGap::PublishedInPart
             | TableGap::NotPublished
             | TableGap::RowsFiltered
             | TableGap::ColumnsFiltered => false,
-        })
+        }
     }
 }
 
@@ -167,7 +210,7 @@ async fn look(
     let rows = session
         .client
         .query_typed(
-            TABLES,
+            &tables::question(),
             &[
                 (&names, Type::TEXT_ARRAY),
                 (&schemas, Type::TEXT_ARRAY),

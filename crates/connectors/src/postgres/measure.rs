@@ -236,7 +236,9 @@ fn of_table(row: &Row, counts: RowCounts) -> Result<Touched, Error> {
         (LogBlind::Filtered, row.try_get(12)?),
     ];
     let blind = blind.into_iter().filter(|(_, is_so)| *is_so).map(|(blind, _)| blind).collect();
-    Ok(Touched { counts, root: name(row, 6)?, key: row.try_get(8)?, blind })
+    let generated: Vec<String> = row.try_get(14)?;
+    let generated = generated.into_iter().collect();
+    Ok(Touched { counts, root: name(row, 6)?, key: row.try_get(8)?, generated, blind })
 }
 
 fn of_target(row: &Row) -> Result<Option<Target>, Error> {
@@ -275,7 +277,7 @@ const TOUCHED: &str = "
             from pg_catalog.pg_index i
             cross join lateral unnest(i.indkey::int2[]) with ordinality as k (number, place)
             join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
-            where i.indrelid = c.oid and i.indisprimary
+            where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts
             order by k.place),
         coalesce(c.relpersistence <> 'p' or c.relkind = 'f', false),
         coalesce(c.relreplident <> 'f', false),
@@ -289,7 +291,12 @@ const TOUCHED: &str = "
             where p.pubname = $1
                 and (not (p.pubinsert and p.pubupdate and p.pubdelete and p.pubtruncate)
                     or p.pubviaroot or e.prqual is not null or e.prattrs is not null)),
-        l.relid is not null and (c.oid is null or c.relpersistence <> 't')
+        l.relid is not null and (c.oid is null or c.relpersistence <> 't'),
+        array(
+            select a.attname::text from pg_catalog.pg_attribute a
+            where a.attrelid = c.oid and not a.attisdropped and a.attgenerated = 's' and exists (
+                select from pg_catalog.pg_publication p
+                where p.pubname = $1 and pg_catalog.to_jsonb(p) ->> 'pubgencols' = 's'))
     from counted x
     full join locked l on l.relid = x.relid
     left join pg_catalog.pg_class c on c.oid = coalesce(x.relid, l.relid)
@@ -316,7 +323,7 @@ const TARGET: &str = "
             from pg_catalog.pg_index i
             cross join lateral unnest(i.indkey::int2[]) with ordinality as k (number, place)
             join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
-            where i.indrelid = c.oid and i.indisprimary
+            where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts
             order by k.place),
         array(
             select a.attnum from pg_catalog.pg_attribute a

@@ -23,6 +23,7 @@ use super::{
     governed::target,
     quote,
     session::Login,
+    template::filled,
 };
 use crate::{Blueprint, BuildError, Credential, Deps};
 
@@ -164,17 +165,20 @@ fn script(config: &Config, witness: Witness, password: impl Fn(&str) -> Option<S
     }
     let tables: Vec<String> =
         tables(config, &needs(config)).iter().map(|table| literal(&table_name(table))).collect();
-    TEMPLATE
-        .replace("{witness}\n", decoder.map_or("", |_| WITNESS))
-        .replace("{tables}", &tables.join(", "))
-        .replace("{path}", &path.join(", "))
-        .replace("{logins}", &logins.join(", "))
-        .replace("{owner}", &config.owner)
-        .replace("{conn}", &config.user)
-        .replace("{read}", read.unwrap_or_default())
-        .replace("{decoder}", &config.decoder_user)
-        .replace("{grants}\n", &grants(config))
-        .replace("{passwords}\n", &passwords)
+    // This part has places of its own.
+    let template = TEMPLATE.replace("{witness}\n", decoder.map_or("", |_| WITNESS));
+    let values = [
+        ("{tables}", &*tables.join(", ")),
+        ("{path}", &path.join(", ")),
+        ("{logins}", &logins.join(", ")),
+        ("{owner}", &config.owner),
+        ("{conn}", &config.user),
+        ("{read}", read.unwrap_or_default()),
+        ("{decoder}", &config.decoder_user),
+        ("{grants}\n", &grants(config)),
+        ("{passwords}\n", &passwords),
+    ];
+    filled(&template, &values)
 }
 
 /// What the tools need of one table.

@@ -48,8 +48,11 @@ fn measured(told: &str) -> Measured {
     let key = vec!["id".to_owned()];
     Measured {
         trace: LogTrace { system: "5".to_owned(), xid: "900".to_owned(), until: Some(Lsn(40)) },
-        touched: [(refunds(), Touched { counts, root: None, key: key.clone(), blind: vec![] })]
-            .into(),
+        touched: [(
+            refunds(),
+            Touched { counts, root: None, key: key.clone(), ..Touched::default() },
+        )]
+        .into(),
         names: [("refunds".to_owned(), refunds())].into(),
         scope: vec![],
         rows: Some(ReportedRows {

@@ -99,8 +99,11 @@ pub(super) fn refunding(told: &str) -> Arc<ScriptedTool> {
     let key = vec!["id".to_owned()];
     let measured = Measured {
         trace: LogTrace { system: "5".to_owned(), xid: "900".to_owned(), until: Some(Lsn(40)) },
-        touched: [(table.clone(), Touched { counts, root: None, key: key.clone(), blind: vec![] })]
-            .into(),
+        touched: [(
+            table.clone(),
+            Touched { counts, root: None, key: key.clone(), ..Touched::default() },
+        )]
+        .into(),
         names: [("refunds".to_owned(), table.clone())].into(),
         scope: vec![],
         rows: Some(ReportedRows {

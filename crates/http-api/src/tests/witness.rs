@@ -30,14 +30,16 @@ fn ready() -> Value {
 #[tokio::test]
 async fn a_setup_tells_what_is_missing_of_each_table_and_what_it_would_cost() {
     let house = House::new().await;
-    let log = json!({ "login": true, "tables": { "public.orders": ["identity_not_full"] } });
+    let gaps = json!(["identity_not_full", "published_in_part"]);
+    let log = json!({ "login": true, "tables": { "public.orders": gaps } });
     let path = depot(&house, log).await;
     let body = json!({ "tables": ["public.notes"] });
     let found = post(&house, &format!("{path}/setup"), body).await;
     assert_eq!((found.status, &found.body["ready"]), (200, &json!(false)), "{}", found.body);
     let [orders, notes] = found.body["tables"].as_array().unwrap().as_slice() else { panic!() };
     assert_eq!((&orders["name"], &orders["covered"]), (&json!("public.orders"), &json!(false)));
-    assert_eq!(orders["missing"], json!(["identity_not_full"]));
+    assert_eq!(orders["missing"], gaps);
+    assert_eq!(orders["partial_publications"], json!(["reports"]));
     assert_eq!(
         (&notes["asked"], &notes["missing"]),
         (&json!("public.notes"), &json!(["not_published"]))

@@ -66,6 +66,11 @@ TableGap {
     NoKey = "no_key",
     /// Of rows as they were before, it tells keys at most.
     IdentityNotFull = "identity_not_full",
+    /// It has virtual generated columns: its updates would fail if its old rows were logged in full.
+    VirtualColumns = "virtual_columns",
+    /// Another publication has a column list for it, or leaves its generated columns out: its updates
+    /// would fail if its old rows were logged in full.
+    PublishedInPart = "published_in_part",
     /// The publication leaves it out.
     NotPublished = "not_published",
     /// The publication leaves rows of it out.

@@ -102,15 +102,15 @@ impl ConnectorCheck for Adapters {
 }
 
 fn covered(table: connectors::postgres::CoveredTable) -> CoveredTable {
-    let connectors::postgres::CoveredTable { asked, name, missing, writes_fail, price } = table;
     CoveredTable {
-        asked,
-        name,
-        missing,
-        writes_fail,
-        row_bytes: price.row_bytes,
-        changed_rows: price.changed_rows,
-        full_identity_bytes: price.bytes(),
+        row_bytes: table.price.row_bytes,
+        changed_rows: table.price.changed_rows,
+        full_identity_bytes: table.price.bytes(),
+        asked: table.asked,
+        name: table.name,
+        missing: table.missing,
+        writes_fail: table.writes_fail,
+        partial_publications: table.partial_publications,
     }
 }
 

@@ -186,8 +186,12 @@ impl History {
             .filter(|table| counted[*table].rows() > 0)
             .map(|table| {
                 let key = vec!["id".to_owned()];
-                let touched =
-                    Touched { counts: counted[table], root: None, key, blind: blind(table) };
+                let touched = Touched {
+                    counts: counted[table],
+                    key,
+                    blind: blind(table),
+                    ..Touched::default()
+                };
                 (name(table), touched)
             })
             .collect();

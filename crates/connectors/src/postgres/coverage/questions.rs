@@ -95,6 +95,15 @@ pub(super) const QUESTIONS: &[Question] = &[
         detail: "run the witness's script: the publication does not publish every operation",
     },
     Question {
+        // An older server knows no such choice, and logs no generated column.
+        name: "generated columns are published",
+        sql: "select coalesce(to_jsonb(p) ->> 'pubgencols', 's') = 's'
+              from pg_publication p where pubname = publication",
+        otherwise: CheckState::Fail,
+        detail: "run the witness's script: since PostgreSQL 18 a publication that does not publish \
+                 stored generated columns makes updates and deletes of their tables fail",
+    },
+    Question {
         name: "rows are published by leaf",
         sql: "select not pubviaroot from pg_publication where pubname = publication",
         otherwise: CheckState::Fail,

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use model::TableGap;
 
 use super::{
-    super::{config::Config, quote},
-    CoveredTable, Price,
+    super::{config::Config, quote, template::filled},
+    CoveredTable, KeyIdentity, Price,
 };
 
 const TEMPLATE: &str = include_str!("publish.sql");
@@ -27,23 +27,57 @@ pub(super) fn script(config: &Config, publication: &str, tables: &[CoveredTable]
             );
             continue;
         }
-        let _ = writeln!(identities, "-- {}: {}", comment(&name), price(&table.price));
-        if table.missing.contains(&TableGap::IdentityNotFull) {
-            let _ = writeln!(identities, "alter table {name} replica identity full;\n");
+        if table.refuses_full_identity() {
+            identities.push_str(&key_identity(table, &name));
         } else {
-            identities.push_str("-- Its old rows are already logged completely.\n\n");
+            let _ = writeln!(identities, "-- {}: {}", comment(&name), price(&table.price));
+            if table.missing.contains(&TableGap::IdentityNotFull) {
+                let _ = writeln!(identities, "alter table {name} replica identity full;\n");
+            } else {
+                identities.push_str("-- Its old rows are already logged completely.\n\n");
+            }
         }
         published.insert(name);
     }
     let own = ["service.ledger", "service.heartbeat"].map(str::to_owned);
-    let all: Vec<String> = own.into_iter().chain(published).collect();
-    TEMPLATE
-        .replace("{publication}", publication)
-        .replace("{owner}", &config.owner)
-        .replace("{conn}", &config.user)
-        .replace("{decoder}", &config.decoder_user)
-        .replace("{identities}\n", &identities)
-        .replace("{tables}", &all.join(",\n    "))
+    // What inherits from a table has an identity of its own, which nobody looked at.
+    let all: Vec<String> =
+        own.into_iter().chain(published).map(|it| format!("only {it}")).collect();
+    let values = [
+        ("{publication}", publication),
+        ("{owner}", &config.owner),
+        ("{conn}", &config.user),
+        ("{decoder}", &config.decoder_user),
+        ("{identities}\n", &identities),
+        ("{tables}", &all.join(",\n    ")),
+    ];
+    filled(TEMPLATE, &values)
+}
+
+/// Why the old rows of a table are not logged in full, and what gives it a key as its identity.
+fn key_identity(table: &CoveredTable, name: &str) -> String {
+    let mut text = format!(
+        "-- {}: only the key of an old row is logged, so that the log does not prove what is written \
+         to it. If old rows were logged in full, its updates and deletes would fail:\n",
+        comment(name)
+    );
+    if table.missing.contains(&TableGap::VirtualColumns) {
+        text.push_str("-- it has virtual generated columns, which no publication publishes.\n");
+    }
+    for publication in &table.partial_publications {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "-- the publication {} has a column list for it, or leaves out its generated columns. Once \
+             that has changed, request this script again.",
+            comment(&quote(publication))
+        );
+    }
+    if table.by_key == Some(KeyIdentity::Possible) {
+        let _ = writeln!(text, "alter table {name} replica identity default;");
+    }
+    text.push('\n');
+    text
 }
 
 /// The whole name as SQL takes it; a schema's name has no dot here.

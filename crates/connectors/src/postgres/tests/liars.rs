@@ -25,6 +25,9 @@ const SCHEMA: &str = "
     create function noted() returns trigger language plpgsql security definer as $$
         begin insert into public.audit (note) values ('noted'); return null; end $$;
     create trigger noted after update on orders for each row execute function noted();
+    create table totals (id int primary key, net int not null, gross int generated always as (net * 2) stored);
+    insert into totals values (1, 10), (2, 20);
+    alter table totals replica identity full;
     alter table items replica identity full;
     alter table audit replica identity full;
     alter table parts replica identity full;
@@ -202,6 +205,11 @@ fn tools() -> Value {
             "update orders set state = 'shut' where id = $item returning id, state",
             json!({"tables": {"orders": ["update"], "audit": ["insert"]}, "max_rows": 2}),
         ),
+        (
+            "raise",
+            "update totals set net = net + 1 where id = $item returning id, net, gross",
+            json!({"tables": {"totals": ["update"]}, "columns": {"totals": ["net"]}, "max_rows": 1}),
+        ),
     ];
     all.extend(
         plain.into_iter().map(|(name, sql, footprint)| entry(name, sql.to_owned(), footprint)),
@@ -233,9 +241,15 @@ impl Watched {
         let publication = format!("svc_{}", world.blueprint.id);
         let slot = format!("slot_{}", world.blueprint.config["database"].as_str().unwrap());
         let publish = format!(
-            "create publication \"{publication}\" for table items, audit, parts, orders, service.ledger"
+            "create publication \"{publication}\" for table items, audit, parts, orders, totals, service.ledger"
         );
         world.admin.batch_execute(&publish).await.unwrap();
+        if world.major().await >= 18 {
+            let generated = format!(
+                "alter publication \"{publication}\" set (publish_generated_columns = stored)"
+            );
+            world.admin.batch_execute(&generated).await.unwrap();
+        }
         let watch = format!("select pg_create_logical_replication_slot('{slot}', 'pgoutput')");
         world.admin.batch_execute(&watch).await.unwrap();
         Some(Self { world, slot, publication })
@@ -390,6 +404,8 @@ async fn plain_statements_are_verified_and_their_triggers_and_cascades_seen() {
         ("drop", 4, &[Reason::UnexpectedTable, Reason::RowCountOverLimit]),
         ("close", 1, &[Reason::UnexpectedTable, Reason::RowCountOverLimit]),
         ("close_declared", 2, &[]),
+        // Its generated column changes with the declared one.
+        ("raise", 1, &[]),
     ] {
         let tool = watched.world.tool(name).await;
         let outcome = watched.run(&*tool, item).await;

@@ -121,6 +121,11 @@ impl World {
         tool.settle(self.blueprint.org, action, tool.place().as_deref()).await
     }
 
+    /// The major version of the server.
+    pub(crate) async fn major(&self) -> i64 {
+        self.count("select current_setting('server_version_num')::int8 / 10000").await
+    }
+
     /// One number that the superuser asks for.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         self.admin.query_one(sql, &[]).await.unwrap().get(0)

@@ -107,6 +107,11 @@ impl ConnectorCheck for Fake {
         let table = |(name, missing): (String, Vec<TableGap>)| CoveredTable {
             asked: name.clone(),
             name,
+            partial_publications: missing
+                .iter()
+                .filter(|gap| **gap == TableGap::PublishedInPart)
+                .map(|_| "reports".to_owned())
+                .collect(),
             missing,
             writes_fail: false,
             row_bytes: Some(300),
